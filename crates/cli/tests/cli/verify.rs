@@ -123,7 +123,7 @@ fn lost_records_are_found_if_no_texts_are_compared() {
         let name = format!("out/{file}");
         let records = sandbox.text(&name);
         let (_, rest) = records.split_once('\n').unwrap();
-        sandbox.put(&name, rest.to_owned());
+        sandbox.put(&name, rest);
         let run = sandbox.run("verify out --quiet");
         let folder = file.split('/').next().unwrap();
         assert!(

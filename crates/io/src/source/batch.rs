@@ -267,7 +267,7 @@ impl Reading {
         });
         let limits = UnpackLimits::of(&shared.options);
         let opened = file.open();
-        match opened.and_then(|opened| decode::open(opened, file.codec, file.bytes, limits, &read)) {
+        match opened.and_then(|opened| decode::open_as_named(opened, file.codec, file.bytes, limits, &read)) {
             Ok(stream) => {
                 let record_limits = RecordLimits::of(&shared.options);
                 let told = detect_stream(stream, file.format, &shared.options);

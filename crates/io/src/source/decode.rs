@@ -1,5 +1,6 @@
 //! Opens files and decompresses them while they are read. Distinguishes a damaged file from one that cannot be read.
 
+mod codec_check;
 mod dictionary;
 mod gzip;
 mod limits;
@@ -11,6 +12,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
+pub use self::codec_check::OtherCodec;
 use self::dictionary::dictionary;
 use self::gzip::{Gzip, TrailingBytes};
 pub use self::limits::UnpackLimits;
@@ -24,6 +26,21 @@ use super::reject::RejectReason;
 
 /// The decompressed size that is allowed for every file, even if it exceeds the allowed ratio to the compressed size.
 const UNLIMITED_RATIO_BYTES: u64 = 1 << 30;
+
+/// Like [`open`], for a file whose name states the codec.
+///
+/// # Errors
+/// The same as for [`open`]; the content of the file shows [another codec](OtherCodec).
+pub fn open_as_named(
+    mut file: File,
+    codec: Codec,
+    bytes: u64,
+    limits: UnpackLimits,
+    progress: &Arc<ReadProgress>,
+) -> io::Result<Box<dyn ByteStream>> {
+    codec_check::check(&mut file, codec)?;
+    open(file, codec, bytes, limits, progress)
+}
 
 /// Decompresses a file while it is read, within `limits`. `bytes` is the size of the file on disk. The bytes read are counted
 /// in `progress`.
@@ -122,6 +139,9 @@ pub fn reason(error: &io::Error, codec: Codec) -> RejectReason {
     let inner = error.get_ref();
     if let Some(&NotCuttable { charset, extension }) = inner.and_then(|e| e.downcast_ref()) {
         return RejectReason::NotCuttable { charset, extension };
+    }
+    if let Some(&other) = inner.and_then(|e| e.downcast_ref::<OtherCodec>()) {
+        return RejectReason::OtherCodec(other);
     }
     if let Some(&UnpackedTooLarge { bytes, ratio }) = inner.and_then(|e| e.downcast_ref()) {
         return RejectReason::Swells { bytes, ratio };

@@ -71,7 +71,9 @@ pub use block::{BOM, RecordBlock};
 pub use byte_stream::ByteStream;
 pub use charset::utf16::to_utf16;
 pub use chunk::{Chunk, ChunkContent, OriginalText};
-pub use decode::{GzipMember, ReadProgress, UnpackLimits, open as open_unpacked, reason as read_failure};
+pub use decode::{
+    GzipMember, OtherCodec, ReadProgress, UnpackLimits, open as open_unpacked, reason as read_failure,
+};
 pub use delimited::{DelimitedFormat, Header};
 pub use discover::{EARLIER_RESULT, EXCLUDED, EXCLUDED_FOLDER, NOT_INCLUDED};
 pub use error::SourceError;

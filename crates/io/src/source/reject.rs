@@ -10,6 +10,7 @@ use twinprint_text::charset::{Charset, Undecodable};
 pub use self::message::RejectMessage;
 pub use self::setting::Setting;
 use self::wording::{columns_there, fields, fields_there, longer, readable};
+use super::decode::OtherCodec;
 use super::loss::Loss;
 
 /// The message of [`RejectReason::BrokenArray`] if nothing else is wrong with the array.
@@ -258,6 +259,9 @@ pub enum RejectReason {
         /// The longest record that memory allows, in bytes.
         limit: u64,
     },
+    /// The file has another codec than its name states.
+    #[error("{0}")]
+    OtherCodec(OtherCodec),
     /// A compressed stream is cut off.
     #[error("the {codec} stream is cut off: the file ends before the stream does")]
     Truncated {

@@ -35,13 +35,14 @@ pub(super) fn whole_file<'b>(
     let told = Arc::default();
     let (bytes, limits) = (file.bytes, UnpackLimits::of(&shared.options));
     let opened = file.open();
-    let mut stream = match opened.and_then(|opened| decode::open(opened, file.codec, bytes, limits, &told)) {
-        Ok(stream) => stream,
-        Err(error) => {
-            let reason = decode::reason(&error, Codec::Plain);
-            return rejected(0, reason.losing(Loss::unread(bytes)));
-        }
-    };
+    let mut stream =
+        match opened.and_then(|opened| decode::open_as_named(opened, file.codec, bytes, limits, &told)) {
+            Ok(stream) => stream,
+            Err(error) => {
+                let reason = decode::reason(&error, Codec::Plain);
+                return rejected(0, reason.losing(Loss::unread(bytes)));
+            }
+        };
     // A byte order mark does not count towards the length. One byte more than the limit is read, to detect a file that
     // exceeds it.
     let most = record_limits.max_bytes().saturating_add(BOM.len() as u64 + 1);

@@ -64,6 +64,7 @@ impl RejectReason {
             Self::NotForCollection { .. } => "not for the collection",
             Self::TooLong { .. } => "too long",
             Self::BeyondMemory { .. } => "beyond memory",
+            Self::OtherCodec(_) => "other codec",
             Self::Truncated { .. } => "truncated stream",
             Self::Corrupt { .. } => "damaged stream",
             Self::Junk | Self::JunkBehindDocument => "junk after the stream",
