@@ -31,7 +31,7 @@ const UNLIMITED_RATIO_BYTES: u64 = 1 << 30;
 ///
 /// # Errors
 /// The same as for [`open`]; the content of the file shows [another codec](OtherCodec).
-pub fn open_as_named(
+pub(super) fn open_as_named(
     mut file: File,
     codec: Codec,
     bytes: u64,
