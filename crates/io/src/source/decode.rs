@@ -1,6 +1,5 @@
 //! Opens files and decompresses them while they are read. Distinguishes a damaged file from one that cannot be read.
 
-mod codec_check;
 mod dictionary;
 mod gzip;
 mod limits;
@@ -12,7 +11,6 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
-pub use self::codec_check::OtherCodec;
 use self::dictionary::dictionary;
 use self::gzip::{Gzip, TrailingBytes};
 pub use self::limits::UnpackLimits;
@@ -21,6 +19,7 @@ use self::progress::{CountedFile, PlainFile, UsedBytes, noted};
 pub use self::progress::{GzipMember, ReadProgress};
 use super::byte_stream::ByteStream;
 use super::charset::NotCuttable;
+use super::codec_check::{self, OtherCodec};
 use super::format::Codec;
 use super::reject::RejectReason;
 

@@ -32,6 +32,7 @@ mod charset;
 mod check_documents;
 mod check_fields;
 mod chunk;
+mod codec_check;
 mod decode;
 mod delimited;
 mod discover;
@@ -71,9 +72,8 @@ pub use block::{BOM, RecordBlock};
 pub use byte_stream::ByteStream;
 pub use charset::utf16::to_utf16;
 pub use chunk::{Chunk, ChunkContent, OriginalText};
-pub use decode::{
-    GzipMember, OtherCodec, ReadProgress, UnpackLimits, open as open_unpacked, reason as read_failure,
-};
+pub use codec_check::OtherCodec;
+pub use decode::{GzipMember, ReadProgress, UnpackLimits, open as open_unpacked, reason as read_failure};
 pub use delimited::{DelimitedFormat, Header};
 pub use discover::{EARLIER_RESULT, EXCLUDED, EXCLUDED_FOLDER, NOT_INCLUDED};
 pub use error::SourceError;

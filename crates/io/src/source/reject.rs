@@ -10,7 +10,7 @@ use twinprint_text::charset::{Charset, Undecodable};
 pub use self::message::RejectMessage;
 pub use self::setting::Setting;
 use self::wording::{columns_there, fields, fields_there, longer, readable};
-use super::decode::OtherCodec;
+use super::codec_check::OtherCodec;
 use super::loss::Loss;
 
 /// The message of [`RejectReason::BrokenArray`] if nothing else is wrong with the array.

@@ -26,7 +26,12 @@ fn files_of_several_members_or_frames_are_read() {
 
 #[test]
 fn a_file_with_another_codec_than_its_name_states_is_rejected_with_the_right_name() {
-    let named = [("a.jsonl", ".gz"), ("a.jsonl.gz", ""), ("a.jsonl.zst", ".xz"), ("a.html", ".bz2")];
+    let named = [
+        ("a.jsonl", ".gz"),
+        ("a.jsonl.gz", ""),
+        ("a.jsonl.zst", ".xz"),
+        ("a.html", ".bz2"),
+    ];
     for (name, codec) in named {
         let inputs = Inputs::new();
         let path = inputs.put_raw(name, packed(&format!("b{codec}"), &lines(20)));
@@ -34,7 +39,10 @@ fn a_file_with_another_codec_than_its_name_states_is_rejected_with_the_right_nam
         let reason = records[0].reason();
         assert_eq!((records.len(), reason.kind()), (1, "other codec"), "{name}");
         let text = reason.to_string();
-        assert!(text.contains("but its name says") && text.contains("rename it"), "{text}");
+        assert!(
+            text.contains("but its name says") && text.contains("rename it"),
+            "{text}"
+        );
         assert!(reason.is_damage() && reason.loss().is_some());
     }
 }

@@ -56,12 +56,12 @@ impl ColdBuffers {
 }
 
 /// A receiver of matches of a step, whose first query has the number `first`.
-struct StepReceiver<'r, R> {
-    receive: &'r mut R,
+struct StepReceiver<'r, W> {
+    receive: &'r mut dyn Receive<W>,
     first: u32,
 }
 
-impl<W: Width, R: Receive<W>> Receive<W> for StepReceiver<'_, R> {
+impl<W: Width> Receive<W> for StepReceiver<'_, W> {
     fn receive(
         &mut self,
         segment: &Segment<W>,
@@ -126,7 +126,7 @@ impl<W: Width> Segment<W> {
         queries: &[W],
         job: ProbeJob<'_>,
         scratch: &mut Scratch<W>,
-        receive: &mut impl Receive<W>,
+        receive: &mut dyn Receive<W>,
     ) -> Result<Stats, SegmentError> {
         let mut stats = Stats::default();
         let probing = job.probing;
@@ -141,7 +141,7 @@ impl<W: Width> Segment<W> {
                 self.read_places(some, queries.len() - first, probing, &mut scratch.cold)?;
             }
             let mut receiver = StepReceiver {
-                receive,
+                receive: &mut *receive,
                 first: first as u32,
             };
             if self

@@ -111,10 +111,10 @@ struct Unchecked<W> {
 }
 
 /// The matches of a lookup, and who receives them.
-struct Matches<'m, W, V> {
+struct Matches<'m, W> {
     found: &'m mut Vec<RowMatch<W>>,
     stats: &'m mut Stats,
-    receive: &'m mut V,
+    receive: &'m mut dyn Receive<W>,
 }
 
 /// One table's part of a lookup, and the reader of the rows of the table.
@@ -132,7 +132,7 @@ impl<W: Width, R: RowBlocks<W>> Joined<'_, W, R> {
         arranged: &mut Arrangement<W>,
         buffers: &mut JoinBuffers<W>,
         stats: &mut Stats,
-        receive: &mut impl Receive<W>,
+        receive: &mut dyn Receive<W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
         let TableLookup { segment, probing, .. } = self.job;
         let table = &segment.tables[probing.table];
@@ -158,7 +158,7 @@ impl<W: Width, R: RowBlocks<W>> Joined<'_, W, R> {
         narrow: impl Fn(W) -> C + Copy,
         arranged: &Arrangement<W>,
         comparison: &mut Comparison<W, C>,
-        matches: &mut Matches<'_, W, impl Receive<W>>,
+        matches: &mut Matches<'_, W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
         let bits = self.join.bits;
         comparison.begin(arranged, bits, flips::ball(bits, self.job.probing.radius), narrow);
@@ -212,7 +212,7 @@ impl<W: Width, R: RowBlocks<W>> Joined<'_, W, R> {
         copies: Range<usize>,
         arranged: &Arrangement<W>,
         comparison: &mut Comparison<W, C>,
-        matches: &mut Matches<'_, W, impl Receive<W>>,
+        matches: &mut Matches<'_, W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
         let k = self.job.k;
         for copies in divide(copies) {
@@ -258,7 +258,7 @@ impl<W: Width, R: RowBlocks<W>> Joined<'_, W, R> {
         prefix: u32,
         arranged: &Arrangement<W>,
         comparison: &mut Comparison<W, C>,
-        matches: &mut Matches<'_, W, impl Receive<W>>,
+        matches: &mut Matches<'_, W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
         comparison.gather_near(arranged, prefix);
         if comparison.unchecked.len() >= CHECKED_PAIRS {
@@ -271,11 +271,11 @@ impl<W: Width, R: RowBlocks<W>> Joined<'_, W, R> {
     }
 
     /// Appends those of the near pairs to the matches that are matches which no earlier table finds, and clears them.
-    fn check<V>(
+    fn check(
         &self,
         arranged: &Arrangement<W>,
         unchecked: &mut Vec<Unchecked<W>>,
-        matches: &mut Matches<'_, W, V>,
+        matches: &mut Matches<'_, W>,
     ) -> Result<(), SegmentError> {
         let TableLookup {
             segment,
@@ -317,7 +317,7 @@ impl<W: Width, R: RowBlocks<W>> Joined<'_, W, R> {
     }
 }
 
-impl<W: Width, V: Receive<W>> Matches<'_, W, V> {
+impl<W: Width> Matches<'_, W> {
     /// Passes the gathered matches to the receiver, and clears them.
     fn report(&mut self, segment: &Segment<W>) -> Result<ControlFlow<()>, SegmentError> {
         if self.found.is_empty() {

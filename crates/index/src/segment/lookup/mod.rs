@@ -80,7 +80,8 @@ struct ProbeJob<'j> {
     eager: bool,
 }
 
-/// A receiver of matches, which may end the search.
+/// A receiver of matches, which may end the search. It gets many matches at a time, so searches take it as a trait object: they
+/// are then compiled once, and not once for each receiver.
 trait Receive<W> {
     fn receive(
         &mut self,
@@ -202,7 +203,7 @@ impl<W: Width> Segment<W> {
         k: u32,
         scratch: &mut Scratch<W>,
         eager: bool,
-        receive: &mut impl Receive<W>,
+        receive: &mut dyn Receive<W>,
     ) -> Result<Stats, SegmentError> {
         let mut stats = Stats::default();
         let (rows, planned) = (self.footer.rows, self.footer.plan.k);
@@ -227,7 +228,7 @@ impl<W: Width> Segment<W> {
         job: ProbeJob<'_>,
         scratch: &mut Scratch<W>,
         stats: &mut Stats,
-        receive: &mut impl Receive<W>,
+        receive: &mut dyn Receive<W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
         let ProbeJob { probing, k, eager } = job;
         for (p, of_table) in probing.iter().enumerate() {
@@ -262,7 +263,7 @@ impl<W: Width> Segment<W> {
         job: TableLookup<'_, W>,
         buffers: &mut probes::ProbeBuffers<W>,
         stats: &mut Stats,
-        receive: &mut impl Receive<W>,
+        receive: &mut dyn Receive<W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
         let table = job.probing.table;
         let before = *stats;
@@ -282,7 +283,7 @@ impl<W: Width> Segment<W> {
         k: u32,
         rows: &mut Vec<W>,
         stats: &mut Stats,
-        receive: &mut impl Receive<W>,
+        receive: &mut dyn Receive<W>,
     ) -> Result<(), SegmentError> {
         let order = &self.tables[0].order;
         let permuted: Vec<W> = queries.iter().map(|&q| order.permute(q)).collect();

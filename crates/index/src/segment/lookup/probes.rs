@@ -85,7 +85,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         queries: &[W],
         buffers: &mut ProbeBuffers<W>,
         stats: &mut Stats,
-        receive: &mut impl Receive<W>,
+        receive: &mut dyn Receive<W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
         let TableLookup { segment, probing, .. } = self.job;
         let table = &segment.tables[probing.table];
@@ -131,7 +131,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         flip: u32,
         buffers: &mut ProbeBuffers<W>,
         stats: &mut Stats,
-        receive: &mut impl Receive<W>,
+        receive: &mut dyn Receive<W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
         let mut slot = stretch.start;
         while slot < stretch.end {
@@ -161,7 +161,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
         &self,
         buffers: &mut ProbeBuffers<W>,
         stats: &mut Stats,
-        receive: &mut impl Receive<W>,
+        receive: &mut dyn Receive<W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
         self.compare(buffers, stats)?;
         self.resolve(&mut buffers.prefetched)?;
@@ -243,7 +243,7 @@ impl<W: Width, R: Buckets<W>> Probes<'_, W, R> {
     fn report_matches(
         &self,
         buffers: &mut ProbeBuffers<W>,
-        receive: &mut impl Receive<W>,
+        receive: &mut dyn Receive<W>,
     ) -> Result<ControlFlow<()>, SegmentError> {
         if buffers.found.is_empty() {
             return Ok(ControlFlow::Continue(()));

@@ -7,7 +7,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 
-use crate::source::format::Codec;
+use super::format::Codec;
 
 /// The error of a file that has another codec than its name states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
