@@ -158,7 +158,7 @@ pub(crate) fn check_order(sources: &Sources, progress: &dyn Progress) -> Result<
         return Err(DedupError::option(
             "order",
             "only files with one record per line (.jsonl, .ndjson, text files read by line) can be put in order, and \
-             no input is such a file; leave the option out",
+             no input is such a file; leave it out",
         ));
     }
     if left > 0 {
