@@ -72,7 +72,7 @@ fn write(text: &mut String, report: &Report, out: &Path) -> std::fmt::Result {
     if records.repeated_ids > 0 {
         writeln!(
             text,
-            "  same id   {:>12}  ids that an earlier record has, too; clusters name each record by source and line",
+            "  same id   {:>12}  records with the id of an earlier one; source and line tell them apart",
             count(records.repeated_ids)
         )?;
     }

@@ -20,17 +20,19 @@ pub struct OtherCodec {
 
 impl fmt::Display for OtherCodec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = self.named.name().unwrap_or("no codec");
-        match self.found.name() {
-            Some(found) => write!(
+        let (named, found) = (self.named.suffix(), self.found.suffix());
+        match (self.named.name(), self.found.name()) {
+            (None, Some(codec)) => write!(
                 f,
-                "the file is compressed with {found}, but its name says {named}; rename it to end with {}",
-                self.found.suffix()
+                "the file is compressed with {codec}, but its name does not say so; rename it to end with {found}"
             ),
-            None => write!(
+            (_, Some(codec)) => write!(
                 f,
-                "the file is not compressed, but its name says {named}; rename it without {}",
-                self.named.suffix()
+                "the file is compressed with {codec}, but its name says {named}; rename it to end with {found}"
+            ),
+            (_, None) => write!(
+                f,
+                "the file is not compressed, but its name says {named}; rename it without {named}"
             ),
         }
     }
@@ -100,14 +102,18 @@ mod tests {
             (
                 &gzip[..],
                 Codec::Plain,
-                "with gzip, but its name says no codec; rename it to end with .gz",
+                "with gzip, but its name does not say so; rename it to end with .gz",
             ),
-            (&zstd, Codec::Lz4, "with zstd, but its name says lz4"),
-            (&gzip, Codec::Xz, "with gzip, but its name says xz"),
+            (
+                &zstd,
+                Codec::Lz4,
+                "with zstd, but its name says .lz4; rename it to end with .zst",
+            ),
+            (&gzip, Codec::Xz, "with gzip, but its name says .xz"),
             (
                 b"{\"text\":1}",
                 Codec::Gzip,
-                "not compressed, but its name says gzip; rename it without .gz",
+                "not compressed, but its name says .gz; rename it without .gz",
             ),
         ] {
             let refused = refusal(bytes, named).unwrap().to_string();

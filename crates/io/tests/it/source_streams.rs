@@ -40,7 +40,7 @@ fn a_file_with_another_codec_than_its_name_states_is_rejected_with_the_right_nam
         assert_eq!((records.len(), reason.kind()), (1, "other codec"), "{name}");
         let text = reason.to_string();
         assert!(
-            text.contains("but its name says") && text.contains("rename it"),
+            text.contains("but its name") && text.contains("rename it"),
             "{text}"
         );
         assert!(reason.is_damage() && reason.loss().is_some());
