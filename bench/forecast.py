@@ -38,7 +38,7 @@ def amounts(command, folder):
         return float(found[1].replace(",", "")) * UNITS[found[2]]
 
     time = re.search(r"time\s+~([\d.]+) (\w+)", done.stdout)
-    return float(time[1]) * {"ms": 1e-3, "s": 1, "min": 60, "h": 3600}[time[2]], size("at the peak"), size("of results"), size("of temporary")
+    return float(time[1]) * {"ms": 1e-3, "s": 1, "min": 60, "h": 3600}[time[2]], size("at peak"), size("of results"), size("of temporary")
 
 
 def resident(folder):

@@ -422,8 +422,8 @@ class Forecast(Case):
                     subprocess.run([*command, *more], capture_output=True, encoding="utf-8", check=True).stdout
                     for more in ([], ["--sample", "1MiB"])
                 )
-                self.assertIn(" 6,000  of which rejected 0", whole)
-                self.assertNotIn(" 6,000  of which rejected 0", sample)
+                self.assertIn(" 6,000  of which 0 rejected", whole)
+                self.assertNotIn(" 6,000  of which 0 rejected", sample)
 
 
 class Damaged(Case):

@@ -114,7 +114,7 @@ fn a_forecast_reads_as_much_as_the_sample_says() {
     let (whole, part) = (dry(""), dry("--sample 1MiB"));
     assert!(whole.stdout.contains(" 6,000  of which"), "{}", whole.stdout);
     assert!(
-        !part.stdout.contains(" 6,000  of which rejected 0"),
+        !part.stdout.contains(" 6,000  of which 0 rejected"),
         "{}",
         part.stdout
     );
