@@ -285,7 +285,7 @@ impl DedupOptions {
         if self.order == Order::Similar && self.mode == Mode::Report {
             return refuse(
                 "order",
-                "a run that writes only reports copies no records, so their order cannot be chosen"
+                "a run that writes only reports copies no records, so their order cannot be chosen; leave it out"
                     .to_owned(),
             );
         }
