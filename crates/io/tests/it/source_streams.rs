@@ -131,7 +131,7 @@ fn a_file_with_the_extension_of_another_codec_is_rejected() {
         let records = inputs.read(&[&path], &SourceOptions::default());
         assert_eq!(records.len(), 1);
         assert!(
-            matches!(records[0].reason().cause(), RejectReason::Corrupt { .. }),
+            matches!(records[0].reason().cause(), RejectReason::OtherCodec(_)),
             "{:?}",
             records[0]
         );
