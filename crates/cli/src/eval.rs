@@ -16,7 +16,7 @@ use crate::measure::MeasureArgs;
 use crate::number::{count, counted, parse_auto, seconds, towards_zero};
 use crate::profile::{profile_of, width_named};
 use crate::progress::Bars;
-use crate::usage::UsageError;
+use crate::usage::usage;
 use crate::{interrupt, terminal};
 
 const EXAMPLES: &str = "\
@@ -106,12 +106,12 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let inputs = [args.docs.as_slice(), &args.input.inputs].concat();
     if inputs.is_empty() {
-        return Err(UsageError("--docs: name the files of the documents".to_owned()).into());
+        return Err(usage("--docs: name the files of the documents"));
     }
     if inputs.iter().any(|input| input == "-") {
-        let what =
-            "--docs: name files of documents instead of stdin, because the documents are read more than once";
-        return Err(UsageError(what.to_owned()).into());
+        return Err(usage(
+            "--docs: name files of documents instead of stdin, because the documents are read more than once",
+        ));
     }
     if let Some(labels) = &args.labels {
         return judge(args, labels, &inputs);

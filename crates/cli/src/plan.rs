@@ -87,7 +87,7 @@ pub(crate) struct Args {
     #[arg(long, value_parser = explained(MEDIA), default_value = "memory", value_name = "WHERE")]
     medium: Medium,
 
-    /// How queries arrive: one at a time or in large batches
+    /// Queries arrive one at a time or in large batches
     #[arg(long, value_parser = explained(LOOKUP_MODES), default_value = "batch", value_name = "HOW")]
     mode: LookupMode,
 
@@ -188,10 +188,8 @@ fn lookups(cost: f64) -> String {
     if cost > 1e9 {
         format!("a lookup takes about {} on one core", number::seconds(cost / 1e9))
     } else {
-        format!(
-            "about {} on one core",
-            number::counted((1e9 / cost) as u64, "lookup") + " a second"
-        )
+        let rate = number::counted((1e9 / cost) as u64, "lookup");
+        format!("about {rate} a second on one core")
     }
 }
 

@@ -231,11 +231,6 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
     if let Some(DedupError::WillNotFit(shortage)) = dedup_error(error) {
         return Some(shortage_fix(*shortage));
     }
-    match dedup_error(error) {
-        Some(DedupError::DamagedStage { .. }) => return Some("--fresh makes them anew"),
-        Some(DedupError::OtherRun { .. }) => return Some("`twinprint dedup --on-disk --fresh` does so"),
-        _ => {}
-    }
     if let Some(StreamError::State(StateError::Foreign { .. } | StateError::InUse { .. })) =
         error.downcast_ref()
     {
@@ -297,6 +292,8 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
     }
     match dedup_error(error)? {
         DedupError::Profile(_) => Some("see --profile and --bits"),
+        DedupError::DamagedStage { .. } => Some("--fresh makes them anew"),
+        DedupError::OtherRun { .. } => Some("`twinprint dedup --on-disk --fresh` does so"),
         DedupError::NoSortField { .. } => Some("name the field that has one with --keep-key"),
         DedupError::TooManyPairs { .. } => {
             Some("--pairs=distinct writes one representative of equal texts and a row for each copy")

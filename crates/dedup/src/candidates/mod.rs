@@ -356,7 +356,7 @@ fn find_at<W: Width>(
 /// The number of edges to which pairs of rows are expanded before they are added to the others.
 const EDGES_AT_A_TIME: usize = if cfg!(test) { 1 << 13 } else { 1 << 16 };
 
-/// The number of tasks into which the expansion of so many edges is divided, at least.
+/// The minimum number of tasks into which the expansion is divided, if there are as many pairs.
 const MIN_TASKS: usize = 16;
 
 /// Expands pairs of rows to edges: between the items of the two rows of each pair, and between the items of each row.

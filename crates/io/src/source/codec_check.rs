@@ -49,8 +49,7 @@ pub(super) fn check(file: &mut File, named: Codec) -> io::Result<()> {
     if !file.metadata()?.is_file() {
         return Ok(());
     }
-    let mut head = Vec::with_capacity(Codec::MAGIC);
-    file.by_ref().take(Codec::MAGIC as u64).read_to_end(&mut head)?;
+    let head = first_bytes(&mut *file)?;
     file.rewind()?;
     let other = |found| Err(io::Error::other(OtherCodec { named, found }));
     match Codec::of_magic(&head) {
@@ -62,6 +61,13 @@ pub(super) fn check(file: &mut File, named: Codec) -> io::Result<()> {
         Codec::Zstd if named == Codec::Lz4 && head.first() != Some(&0x28) => Ok(()),
         found => other(found),
     }
+}
+
+/// Reads the bytes that tell the codec of a file.
+pub(super) fn first_bytes(file: impl Read) -> io::Result<Vec<u8>> {
+    let mut head = Vec::with_capacity(Codec::MAGIC);
+    file.take(Codec::MAGIC as u64).read_to_end(&mut head)?;
+    Ok(head)
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Detects the kind of a file from its first bytes.
 
 use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::str::from_utf8;
 use std::sync::Arc;
@@ -9,6 +8,7 @@ use std::sync::Arc;
 use twinprint_text::charset::{ByteOrderMark, is_binary};
 
 use super::block::BOM;
+use super::codec_check;
 use super::decode::{self, UnpackLimits};
 use super::format::{Codec, Format};
 use super::warc;
@@ -110,7 +110,6 @@ impl FileHead {
 
 /// Returns true if a file begins with the magic number of `codec`.
 fn begins_packed(path: &Path, codec: Codec) -> bool {
-    let mut magic = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(Codec::MAGIC as u64).read_to_end(&mut magic));
-    read.is_ok() && Codec::of_magic(&magic) == codec
+    let magic = File::open(path).and_then(codec_check::first_bytes);
+    magic.is_ok_and(|magic| Codec::of_magic(&magic) == codec)
 }

@@ -188,8 +188,8 @@ impl SetJoin {
     }
 
     /// Like [`SetJoin::begin_block`], but makes the shingle sets from the texts, one at a time. In a join whose members are all
-    /// counted in the order, those that are shown to have no candidate are left out. If the members will never be placed, those that find no core
-    /// member are left out.
+    /// counted in the order, those that are shown to have no candidate are left out. If the members will never be placed,
+    /// those that find no core member are left out.
     fn begin_block_of_texts(
         &mut self,
         sets: &SetCache<'_>,
@@ -279,8 +279,8 @@ impl MeasureJoin {
         self.core_shingles.is_none() && self.foreign_items.is_empty()
     }
 
-    /// True if a member may have a candidate, in a join whose members are all counted in the order. `grams` are its shingles in any order, with
-    /// repeats. If it is false, then all shingles of the member's prefix are in no other member.
+    /// True if a member may have a candidate, in a join whose members are all counted in the order. `grams` are its shingles
+    /// in any order, with repeats. If it is false, then all shingles of the member's prefix are in no other member.
     fn may_match_with_repeats(&self, grams: &[u64]) -> bool {
         self.order.most_shared(grams) >= self.filter.least_overlap(least_distinct(grams))
     }

@@ -358,14 +358,8 @@ impl<W: Width, C: Width> Comparison<W, C> {
                 row: first + row,
             });
         };
-        // The longer side fills the vectors of the kernel better, and bit planes serve only so many rows.
-        let planes = |rows: usize| rows <= kernel::MAX_PLANE_ROWS;
-        let rows_are_b = if planes(copied.len()) == planes(rows.len()) {
-            copied.len() <= rows.len()
-        } else {
-            planes(rows.len())
-        };
-        if rows_are_b {
+        // The longer side fills the vectors of the kernel better.
+        if copied.len() <= rows.len() {
             kernel::hamming_many_to_many(copied, rows, k, &mut |copy, row, _| push(copy, row));
         } else {
             kernel::hamming_many_to_many(rows, copied, k, &mut |row, copy, _| push(copy, row));
