@@ -7,8 +7,8 @@
 Makes a corpus in WORK, unless --input names one: documents of about 400 bytes, of which a fifth are near copies of
 earlier ones. Runs `dedup --on-disk --memory MEMORY OPTION…` once to the end. Then it starts the same command again and
 again, and kills the process (SIGKILL) at a random moment within half the time of the undisturbed run, so one run to the
-end takes several kills. A run that was killed twice after its last task, while it wrote the result, goes on to its end.
-Then the result is deleted and the next run begins anew, until KILLS processes were killed.
+end takes several kills. A run that was killed twice after its last task, while it wrote the result, continues to its end.
+Then the result is deleted and the next run starts over, until KILLS processes were killed.
 
 A run that has written the result deletes its tasks before the result gets its place. If it is killed then, it makes the
 deleted ones again.

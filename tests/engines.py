@@ -10,8 +10,8 @@
     tests/engines.py spark --kills 10   only kills: ten in each stage
 
 A set is divided among the partitions of a table. The options change from run to run. Worker processes of Spark, Ray and
-Slurm are killed (SIGKILL) while they run tasks, and so is a driver, whose work a second driver goes on with. A second run
-goes on from an incremental one. Compared are kept and removed records, groups, pairs and rejects, and the numbers of rows
+Slurm are killed (SIGKILL) while they run tasks, and so is a driver, whose work a second driver continues. A second run
+starts from an incremental one. Compared are kept and removed records, groups, pairs and rejects, and the numbers of rows
 of the tables that the drivers return.
 
 Needs the package with the engine in this Python, for Spark also Java, for Slurm its daemons and munged, and the binary

@@ -13,7 +13,7 @@ use twinprint::source::{Intake, RecordPosition};
 
 use crate::fields::FieldArgs;
 use crate::input::InputArgs;
-use crate::intake::IntakeArgs;
+use crate::intake::{IntakeArgs, PrintedRejects};
 use crate::progress::Bars;
 use crate::usage::reject_reason;
 use crate::{number, terminal};
@@ -167,6 +167,6 @@ impl AnswerArgs {
             ));
         }
         let intake = intake.checked().map_err(JobError::from)?;
-        Ok(self.intake.end_counting(&intake, self.quiet))
+        Ok(self.intake.end_counting(&intake, self.quiet, PrintedRejects::All))
     }
 }

@@ -8,7 +8,7 @@ use clap::ValueHint;
 use twinprint::calibrate::{Calibration, CalibrationJob, WidthCalibration, calibrate, page};
 
 use crate::input::InputArgs;
-use crate::intake::IntakeArgs;
+use crate::intake::{IntakeArgs, PrintedRejects};
 use crate::measure::{self, MeasureArgs};
 use crate::number::{count, seconds, towards_zero};
 use crate::progress::Bars;
@@ -75,7 +75,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // Writing to a `String` cannot fail.
     let _ = write(&mut text, &calibration);
     terminal::out(&text)?;
-    Ok(args.intake.end_counting(&calibration.intake, args.measure.quiet))
+    Ok(args
+        .intake
+        .end_counting(&calibration.intake, args.measure.quiet, PrintedRejects::None))
 }
 
 fn write(text: &mut String, calibration: &Calibration) -> std::fmt::Result {

@@ -1,5 +1,6 @@
 //! `twinprint collection`
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -8,8 +9,7 @@ use clap::{Subcommand, ValueHint};
 use serde_json::json;
 use twinprint::ProfileLabel;
 use twinprint::collection::{
-    CanonicalBy, Collection, CollectionError, Document, Durability, NewDocument, RepairReport, Settings,
-    StoredContent,
+    CanonicalBy, Collection, Document, Durability, NewDocument, RepairReport, Settings, StoredContent,
 };
 
 use crate::answers::{AnswerArgs, Purpose};
@@ -20,7 +20,7 @@ use crate::input::InputArgs;
 use crate::profile::{DEFAULT_PROFILE, width_named};
 use crate::story_args::StoryArgs;
 use crate::usage::UsageError;
-use crate::{interrupt, stories, terminal};
+use crate::{interrupt, number, stories, terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -161,7 +161,7 @@ struct DeleteArgs {
     #[arg(value_name = "DIR")]
     dir: PathBuf,
 
-    /// Ids of the documents to delete
+    /// Ids of the documents to delete; ids that are not in the collection are ignored
     #[arg(value_name = "ID", required_unless_present = "source")]
     ids: Vec<String>,
 
@@ -315,34 +315,37 @@ fn feed_in(args: &FeedArgs, purpose: Purpose) -> anyhow::Result<ExitCode> {
 fn delete(args: &DeleteArgs) -> anyhow::Result<()> {
     const BATCH_SIZE: usize = 1000;
     let collection = Collection::open(&args.dir)?;
-    let mut deleted = 0;
-    let mut missing = Vec::new();
+    let (mut deleted, mut unknown) = (0, 0);
+    let mut delete = |ids: &[String]| -> anyhow::Result<()> {
+        for found in collection.delete(ids, Durability::Synced)? {
+            match found {
+                Some(_) => deleted += 1,
+                None => unknown += 1,
+            }
+        }
+        Ok(())
+    };
     if let Some(source) = &args.source {
         loop {
             let ids = collection.ids_of_source(source, BATCH_SIZE)?;
             if ids.is_empty() {
                 break;
             }
-            deleted += collection
-                .delete(&ids, Durability::Synced)?
-                .iter()
-                .flatten()
-                .count();
+            delete(&ids)?;
         }
     }
-    for ids in args.ids.chunks(BATCH_SIZE) {
-        for (id, gone) in ids.iter().zip(collection.delete(ids, Durability::Synced)?) {
-            match gone {
-                Some(_) => deleted += 1,
-                None => missing.push(id.clone()),
-            }
-        }
-    }
-    terminal::out(&format!("{deleted} deleted\n"))?;
-    match missing.into_iter().next() {
-        Some(id) => Err(CollectionError::NoDocument { id }.into()),
-        None => Ok(()),
-    }
+    let given: BTreeSet<&String> = args.ids.iter().collect();
+    let given: Vec<String> = given.into_iter().cloned().collect();
+    given.chunks(BATCH_SIZE).try_for_each(delete)?;
+    let unknown = match unknown {
+        0 => String::new(),
+        n => format!(", {} not in the collection", number::count(n)),
+    };
+    terminal::out(&format!(
+        "{}: {} deleted{unknown}\n",
+        args.dir.display(),
+        number::counted(deleted, "document")
+    ))
 }
 
 fn export(collection: &Collection) -> anyhow::Result<()> {

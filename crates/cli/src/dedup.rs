@@ -41,7 +41,7 @@ Examples:
   twinprint dedup news.jsonl -o out --against seen --append
       also removes duplicates of documents in the collection seen/, and adds the kept documents to it for the next run
   twinprint dedup crawl/ -o out --memory 2GiB --on-disk
-      keeps the tables on disk, for a corpus larger than memory; after an interruption the same command goes on
+      keeps the tables on disk, for a corpus larger than memory; after an interruption the same command resumes
   twinprint dedup crawl/ -o out --on-disk --incremental --overwrite
       the same, every week: only the files that were added to crawl/ are analysed, and their pairs verified
   twinprint dedup news.jsonl -o out --parts
@@ -229,7 +229,7 @@ pub(crate) struct Args {
     memory: Option<u64>,
 
     /// Keep the tables on disk, beside the output directory or in --work-dir. If the run is interrupted, the same command
-    /// goes on after its last whole stage
+    /// resumes after its last complete stage
     #[arg(long, help_heading = "Running")]
     on_disk: bool,
 
@@ -243,7 +243,7 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Running")]
     incremental: bool,
 
-    /// Begin a run on disk anew instead of going on with an interrupted one
+    /// Start a run on disk over instead of resuming an interrupted one
     #[arg(long, help_heading = "Running")]
     fresh: bool,
 
@@ -313,7 +313,7 @@ impl Prepared {
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.fresh && !args.on_disk {
-        return Err(usage("--fresh begins a run on disk anew: give --on-disk as well"));
+        return Err(usage("--fresh starts a run on disk over: give --on-disk as well"));
     }
     if args.incremental && !args.on_disk {
         return Err(usage(

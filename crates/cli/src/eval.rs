@@ -11,7 +11,7 @@ use twinprint::stream::LabelledDocuments;
 
 use crate::cluster::agreement_rows;
 use crate::input::InputArgs;
-use crate::intake::IntakeArgs;
+use crate::intake::{IntakeArgs, PrintedRejects};
 use crate::measure::MeasureArgs;
 use crate::number::{count, counted, parse_auto, seconds, towards_zero};
 use crate::profile::{profile_of, width_named};
@@ -139,7 +139,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let json = || serde_json::to_string_pretty(&evaluation);
     args.measure.write(|| page(&evaluation), json)?;
     terminal::out(&text(&evaluation))?;
-    Ok(args.intake.end_counting(&evaluation.intake, args.measure.quiet))
+    Ok(args
+        .intake
+        .end_counting(&evaluation.intake, args.measure.quiet, PrintedRejects::None))
 }
 
 /// Reads the id of a further profile. The profile is evaluated at the width that the id names, or at the usual widths
@@ -161,7 +163,9 @@ fn judge(args: &Args, labels: &str, inputs: &[String]) -> anyhow::Result<ExitCod
     }
     args.measure
         .write(String::new, || serde_json::to_string_pretty(&judged))?;
-    Ok(args.intake.end_counting(&documents.intake, args.measure.quiet))
+    Ok(args
+        .intake
+        .end_counting(&documents.intake, args.measure.quiet, PrintedRejects::None))
 }
 
 fn text(evaluation: &Evaluation) -> String {

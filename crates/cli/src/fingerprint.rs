@@ -9,7 +9,7 @@ use twinprint::{RecordRow, RowFingerprint, Subject};
 
 use crate::fingerprint_output::OutputArgs;
 use crate::input::InputArgs;
-use crate::intake::IntakeArgs;
+use crate::intake::{IntakeArgs, PrintedRejects};
 use crate::listing::{ListingArgs, ListingInput, note_empty};
 use crate::notation::Notation;
 use crate::profile::DEFAULT_PROFILE;
@@ -147,7 +147,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let intake = listing.run(&input, &mut out)?;
         out.flush().context(terminal::STDOUT_ERROR)?;
         bars.finish();
-        return Ok(args.intake.end_counting(&intake, args.quiet));
+        return Ok(args.intake.end_counting(&intake, args.quiet, PrintedRejects::All));
     }
     let mut empty = 0;
     let intake = twinprint::fingerprints(&args.input.inputs, &source, &subject, &bars, &cancel, |row| {
@@ -175,7 +175,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if !args.quiet {
         note_empty(empty);
     }
-    Ok(args.intake.end_counting(&intake, args.quiet))
+    Ok(args.intake.end_counting(&intake, args.quiet, PrintedRejects::All))
 }
 
 fn write(

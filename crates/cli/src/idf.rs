@@ -8,7 +8,7 @@ use clap::{Subcommand, ValueHint};
 use twinprint::{IdfTableSize, build_idf};
 
 use crate::input::InputArgs;
-use crate::intake::IntakeArgs;
+use crate::intake::{IntakeArgs, PrintedRejects};
 use crate::number::{bytes, count};
 use crate::profile::profile_named;
 use crate::progress::Bars;
@@ -93,5 +93,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         count(table.documents()),
         bytes(file.len() as u64)
     ))?;
-    Ok(args.intake.end_counting(&intake, args.quiet))
+    Ok(args
+        .intake
+        .end_counting(&intake, args.quiet, PrintedRejects::None))
 }

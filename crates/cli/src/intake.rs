@@ -40,22 +40,32 @@ fn percent(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "write a number of per cent from 0 to 100".to_owned())
 }
 
+/// The rejected records that a command has printed before it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PrintedRejects {
+    /// Each has its line.
+    All,
+    None,
+}
+
 impl IntakeArgs {
     /// The exit code of a run that read the records of `intake`. Prints the files that caused an exit code other than
     /// 0.
     pub(crate) fn end(&self, intake: &Intake) -> ExitCode {
+        self.end_after(intake, PrintedRejects::None)
+    }
+
+    /// See [`end`](Self::end). Does not print the first reject of a file again.
+    fn end_after(&self, intake: &Intake, printed: PrintedRejects) -> ExitCode {
         if intake.records() == 0 {
             terminal::note("warning: the input holds no document");
         }
-        let too_many = intake.rejected as f64 * 100.0 > self.max_rejected * intake.records() as f64;
+        let too_many = self.are_too_many(intake);
         let nothing_taken = intake.damaged().filter(|(file, _)| file.nothing_taken).count() as u64;
         let damaged = intake.damaged().count() as u64 - nothing_taken;
-        let failed = self.strict && intake.rejected > 0;
-        for line in intake
-            .files
-            .iter()
-            .filter_map(|file| line(file, too_many || failed))
-        {
+        let failed = self.fails(intake);
+        let first_rejects = (too_many || failed) && printed == PrintedRejects::None;
+        for line in intake.files.iter().filter_map(|file| line(file, first_rejects)) {
             terminal::note(&format!("warning: {line}"));
         }
         let rejected = format!(
@@ -89,23 +99,45 @@ impl IntakeArgs {
     }
 
     /// The exit code, as from [`end`](Self::end). Also prints the number of rejected records, for commands whose output
-    /// does not include it.
-    pub(crate) fn end_counting(&self, intake: &Intake, quiet: bool) -> ExitCode {
-        if let (false, Some(first)) = (quiet, intake.first_reject()) {
+    /// does not include it. `printed` are the rejected records that the command has printed. With `quiet` it has printed none.
+    pub(crate) fn end_counting(&self, intake: &Intake, quiet: bool, printed: PrintedRejects) -> ExitCode {
+        if quiet {
+            return self.end(intake);
+        }
+        if let Some(first) = intake.first_reject() {
+            // If `end_after` prints the first reject of each file, this one is among them.
+            let is_shown = printed == PrintedRejects::All || self.are_too_many(intake) || self.fails(intake);
+            let first = if is_shown {
+                String::new()
+            } else {
+                format!(
+                    "; the first is {}:{}: {}",
+                    first.source,
+                    first.line,
+                    reject_message(&first.reason)
+                )
+            };
             terminal::note(&format!(
-                "{} of {} rejected: {}; the first is {}:{}: {}",
+                "{} of {} rejected: {}{first}",
                 count(intake.rejected),
                 counted(intake.records(), "record"),
                 intake.rejected_kinds(),
-                first.source,
-                first.line,
-                reject_message(&first.reason)
             ));
         }
-        if let (false, Some(skipped)) = (quiet, skipped_records(intake)) {
+        if let Some(skipped) = skipped_records(intake) {
             terminal::note(&format!("records that are not documents: {skipped}"));
         }
-        self.end(intake)
+        self.end_after(intake, printed)
+    }
+
+    /// True if more records are rejected than `--max-rejected` allows.
+    fn are_too_many(&self, intake: &Intake) -> bool {
+        intake.rejected as f64 * 100.0 > self.max_rejected * intake.records() as f64
+    }
+
+    /// True if the command fails because of `--strict`.
+    fn fails(&self, intake: &Intake) -> bool {
+        self.strict && intake.rejected > 0
     }
 }
 

@@ -25,12 +25,12 @@ Once all stages have ended, `twinprint dedup crawl/ -o out --on-disk` writes the
 /// join, candidates, verify, lead, groups, recall, winnow, shared, passages and parts, in this order. The last four only have
 /// tasks with --parts. All processes need the same files under the same paths, and the same folder for the stages, on a shared
 /// file system: beside the output directory, or in --work-dir. A task that has ended never runs again, so a process that was
-/// killed is started again with the same command. To begin anew, delete the folder before the first stage.
+/// killed is started again with the same command. To start over, delete the folder before the first stage.
 #[derive(clap::Args)]
 #[group(skip)]
 #[command(
     after_help = EXAMPLES,
-    // A stage always runs on disk and cannot begin anew, and the last command decides whether the folder stays.
+    // A stage always runs on disk and cannot start over, and the last command decides whether the folder stays.
     mut_arg("on_disk", |arg| arg.hide(true)),
     mut_arg("fresh", |arg| arg.hide(true)),
     mut_arg("incremental", |arg| arg.hide(true)),

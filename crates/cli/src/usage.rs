@@ -292,7 +292,7 @@ fn fix(error: &anyhow::Error) -> Option<&'static str> {
     }
     match dedup_error(error)? {
         DedupError::Profile(_) => Some("see --profile and --bits"),
-        DedupError::DamagedStage { .. } => Some("--fresh makes them anew"),
+        DedupError::DamagedStage { .. } => Some("--fresh makes them again"),
         DedupError::OtherRun { .. } => Some("`twinprint dedup --on-disk --fresh` does so"),
         DedupError::NoSortField { .. } => Some("name the field that has one with --keep-key"),
         DedupError::TooManyPairs { .. } => {

@@ -136,7 +136,7 @@ pub enum DedupError {
     /// The folder of a run on disk belongs to a run with other options or other files.
     #[error(
         "{}: the folder has the stages of a run with other options, other files or another version; \
-         delete it to begin anew",
+         delete it to start over",
         .folder.display()
     )]
     OtherRun {
@@ -145,7 +145,7 @@ pub enum DedupError {
     },
     /// A file of an ended stage of a run on disk was changed, cut or deleted.
     #[error(
-        "{}: {problem}, so the stages of this run cannot be used; delete their folder, or begin anew",
+        "{}: {problem}, so the stages of this run cannot be used; delete their folder, or start over",
         .path.display()
     )]
     DamagedStage {

@@ -122,7 +122,7 @@ fn check_on_disk(job: &DedupJob<'_>) -> Result<(), DedupError> {
         return Err(DedupError::option(option, problem));
     }
     if job.inputs.iter().any(|input| input == "-") {
-        let problem = "a run on disk can go on after an interruption, so it cannot read stdin; write the records to a file";
+        let problem = "a run on disk can resume after an interruption, so it cannot read stdin; write the records to a file";
         return Err(DedupError::option("inputs", problem));
     }
     Ok(())
@@ -232,7 +232,7 @@ pub fn dedup_with_stores(
 
 /// Like [`dedup_with_stores`], but copies the result to a folder of object storage at the end. Its files are on disk in the output
 /// directory of the job until then, and are deleted afterwards. A run that fails while they are copied deletes them, too; a run
-/// on disk then goes on after its stages.
+/// on disk then resumes after its stages.
 ///
 /// # Errors
 /// The errors of [`dedup_with_stores`]; those of [`ObjectFolder::check`] and [`ObjectFolder::copy`]; the option `append`.

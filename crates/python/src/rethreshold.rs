@@ -28,7 +28,7 @@ type Columns<'py> = (
     Bound<'py, PyByteArray>,
 );
 
-/// Decides the leaders of all records anew, with the pairs whose Jaccard is at least `threshold`.
+/// Decides the leaders of all records again, with the pairs whose Jaccard is at least `threshold`.
 #[pyfunction]
 pub(crate) fn rethreshold<'py>(
     py: Python<'py>,

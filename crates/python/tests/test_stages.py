@@ -177,7 +177,7 @@ def test_a_table_is_written_once_and_its_columns_are_checked(tmp_path: Path) -> 
     with pytest.raises(ValueError, match="data: the table has no records"):
         work.write_input(["text"], lambda path: None)
     work.write_input(["text"], lambda path: Path(path).mkdir())
-    with pytest.warns(UserWarning, match="goes on with the records"):
+    with pytest.warns(UserWarning, match="continues with the records"):
         work.write_input(["text"], lambda path: pytest.fail("written again"))
     with pytest.raises(ValueError, match="has records with the columns text"):
         work.write_input(["text", "id"], lambda path: None)

@@ -130,7 +130,7 @@ fn split_ascii(spaces: u64, base: u32, word: &mut OpenWord, words: &mut Vec<Span
     if count > 0 {
         word.start = base.wrapping_add(u64::BITS - spaces.leading_zeros());
     }
-    // A word of ASCII that goes on in the next block has characters other than ideographs.
+    // A word of ASCII that continues in the next block has characters other than ideographs.
     word.has_others = word.start.wrapping_sub(base) != BLOCK;
 }
 

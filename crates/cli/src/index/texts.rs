@@ -9,7 +9,7 @@ use clap::ValueHint;
 use twinprint::source::SourceOptions;
 use twinprint::{RowFingerprint, Silent, Subject, Width};
 
-use crate::intake::IntakeArgs;
+use crate::intake::{IntakeArgs, PrintedRejects};
 use crate::subject::KeyArgs;
 use crate::usage::reject_reason;
 use crate::{number, terminal};
@@ -95,6 +95,6 @@ impl TextArgs {
                 number::counted(empty, "text")
             ));
         }
-        Ok(self.intake.end_counting(&intake, quiet))
+        Ok(self.intake.end_counting(&intake, quiet, PrintedRejects::All))
     }
 }

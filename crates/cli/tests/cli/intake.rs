@@ -114,14 +114,10 @@ fn too_many_rejects_give_code_3_and_a_line_per_file_in_every_command() {
         "in.jsonl",
         "",
         |sandbox| put_without_text(sandbox, 3),
-        |_, run, _| {
-            run.fails(
-                3,
-                &[
-                    "in.jsonl:198: no field \"text\"",
-                    "3 of 200 records rejected, more than 1 %",
-                ],
-            );
+        |command, run, _| {
+            let first = "in.jsonl:198: no field \"text\"";
+            let run = run.fails(3, &[first, "3 of 200 records rejected, more than 1 %"]);
+            assert_eq!(run.stderr.matches(first).count(), 1, "{command}: {}", run.stderr);
         },
     );
     // Exactly as many rejects as are allowed.

@@ -134,7 +134,7 @@ fn a_folder_of_another_run_is_refused_with_one_fix() {
     sandbox.run("shard analyse in -o out --quiet").ok();
     let refused = sandbox.run("dedup in -o out --on-disk --threshold 0.9");
     assert!(
-        !refused.stderr.contains("the same command goes on"),
+        !refused.stderr.contains("the same command resumes"),
         "{}",
         refused.stderr
     );

@@ -14,7 +14,7 @@ const FIRST_SLOTS: usize = 64;
 /// The keys of all classes, with an open-addressed table of them. A key takes 16 bytes, and 6 to 9 in the table.
 ///
 /// A slot is a mark and a class. The mark is a byte of the key, so most keys are compared with one key at most. The
-/// slots are at most seven eighths full, and are half as many more after each growth. The table is made anew then, so
+/// slots are at most seven eighths full, and are half as many more after each growth. The table is then made again, so
 /// that the old one need not stay in memory.
 #[derive(Default)]
 pub(super) struct ClassKeys {

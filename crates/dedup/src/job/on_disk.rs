@@ -47,7 +47,7 @@ impl<'j> Runner<'j> {
                 );
                 if folder.exists() && !is_unusable {
                     let kept =
-                        "the stages that have ended are kept here; the same command goes on after them";
+                        "the stages that have ended are kept here; the same command resumes after them";
                     progress.warn(&format!("{}: {kept}", folder.display()));
                 }
                 Err(error)

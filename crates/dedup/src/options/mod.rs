@@ -122,12 +122,12 @@ pub enum ClusterFiles {
 /// The place of the tables of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDisk {
-    /// Memory, and the disk if they exceed the memory limit. An interrupted run on disk goes on.
+    /// Memory, and the disk if they exceed the memory limit. An interrupted run on disk resumes.
     #[default]
     AsNeeded,
-    /// The disk. An interrupted run goes on after its last whole stage.
+    /// The disk. An interrupted run resumes after its last complete stage.
     Always,
-    /// The disk. The run begins anew.
+    /// The disk. The run starts over.
     Anew,
 }
 

@@ -66,7 +66,7 @@ impl<'r> SpoolPlace<'r> {
     }
 }
 
-/// The slices of a part of a corpus: its documents are numbered anew in each slice, so that the tables of one slice fit
+/// The slices of a part of a corpus: its documents are numbered from 0 in each slice, so that the tables of one slice fit
 /// into memory.
 pub(crate) trait Slices {
     /// True if the current slice should end.

@@ -1,7 +1,7 @@
 //! The candidates that an earlier run over the first files of the input has verified.
 //!
 //! When files are added, the texts of the earlier files stay the same. So a candidate that the earlier run verified is not
-//! verified again. Which pairs are candidates is decided anew, because the radius may change. Items have other numbers then,
+//! verified again. Which pairs are candidates is decided again, because the radius may change. Items have other numbers then,
 //! but each keeps its first document, because added documents come after it.
 
 use std::path::Path;

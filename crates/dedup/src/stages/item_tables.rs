@@ -9,7 +9,7 @@ use crate::corpus::{Classes, TextValues};
 use crate::error::DedupError;
 use crate::ids::ItemId;
 
-/// The tables of some items, which are numbered anew. Their texts are in the spool of the run.
+/// The tables of some items, which have numbers of their own. Their texts are in the spool of the run.
 pub(super) struct ItemTables {
     pub(super) classes: Classes,
     pub(super) keep: KeepOrder,

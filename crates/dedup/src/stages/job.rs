@@ -40,7 +40,7 @@ pub(super) struct Specification {
     pub(super) hash_ranges: u32,
     /// The key of the text hashes.
     pub(super) key: [u64; 2],
-    /// The memory of a task in bytes. The numbers of tasks follow it, so a run that goes on keeps it.
+    /// The memory of a task in bytes. The numbers of tasks follow it, so a resumed run keeps it.
     pub(super) memory: u64,
     /// The least number of blocks of rows, and about the least number of blocks of items.
     pub(super) blocks: u32,

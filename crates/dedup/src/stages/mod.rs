@@ -2,7 +2,7 @@
 //!
 //! Each stage reads the rows of earlier stages from files and writes rows of its own ([`tables`]). A stage is one or more
 //! tasks, whose outputs are in [folders](folder) of their own. A task whose output is whole never runs again, so a run that
-//! was interrupted goes on after its last whole task.
+//! was interrupted resumes after its last complete task.
 //!
 //! | stage | a task for each | output |
 //! |---|---|---|

@@ -199,7 +199,7 @@ impl<'r> StagedInput<'r> {
             existing: Existing::default(),
             ..self.options.clone()
         };
-        // A run may go on with another memory limit.
+        // A run may resume with another memory limit.
         let source = SourceOptions {
             max_held: u64::MAX,
             ..self.source_options.clone()

@@ -209,7 +209,7 @@ impl Storage for Dataset {
             page = page.join(&next).map_err(io::Error::other)?;
             if page.origin() != self.address.origin() {
                 return Err(io::Error::other(format!(
-                    "the list of files goes on at another server, {page}"
+                    "the list of files continues at another server, {page}"
                 )));
             }
         }

@@ -114,7 +114,7 @@ class Story:
 
     story_id: int
     size: int
-    #: The number of documents without duplicates.
+    #: The number of documents that duplicate no earlier document.
     distinct: int
     title: str
     #: The terms that characterise the story with their weights, by descending weight.

@@ -151,7 +151,7 @@ def calibrate(
     threads: int = 0,
     progress: bool | Progress | None = None,
 ) -> Figures:
-    """Chooses width and radius for a corpus from a sample, and report their recall and cost.
+    """Chooses width and radius for a corpus from a sample, and reports their recall and cost.
 
     Args:
         documents: files, folders or globs of a sample of at most 50,000 documents.

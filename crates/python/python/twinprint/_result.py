@@ -22,7 +22,7 @@ Reals = npt.NDArray[np.float64]
 
 
 class NoPairsError(ValueError):
-    """The result has no pairs, so decisions cannot be made anew. Run `dedup` with `pairs=True`."""
+    """The result has no pairs, so decisions cannot be made again. Run `dedup` with `pairs=True`."""
 
 
 class Rejected(NamedTuple):
@@ -308,7 +308,7 @@ class Result:
         return self._report
 
     def rethreshold(self, threshold: float) -> Result:
-        """Decides anew at a higher threshold, from the pairs. The result is that of `dedup` at this threshold, if the
+        """Decides again at a higher threshold, from the pairs. The result is that of `dedup` at this threshold, if the
         search found all pairs.
 
         Args:
@@ -325,7 +325,7 @@ class Result:
         if not self._verified:
             raise ValueError("threshold: the run did not verify, so it has no Jaccards")
         if self.known:
-            raise ValueError("threshold: decisions against known documents cannot be made anew; run dedup again")
+            raise ValueError("threshold: decisions against known documents cannot be made again; run dedup again")
         if not self.threshold <= threshold <= 1:
             raise ValueError(
                 f"threshold: {threshold} is not between {self.threshold} and 1; run dedup again for a lower threshold"
@@ -416,19 +416,19 @@ class Result:
 
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes the files that the command `twinprint dedup` writes: clusters.jsonl and clusters.parquet, pairs.jsonl,
-        rejects.jsonl, report.html, report.md, report.json and config.toml. Records of files are copied to `kept/` and
-        `removed/`; those in memory are `kept` and `removed`.
+        rejects.jsonl, report.html, report.md, report.json and config.toml. If the records come from files, they are
+        copied to `kept/` and `removed/`. Records in memory are not written; they are the attributes `kept` and `removed`.
 
         Args:
             directory: new or empty.
 
         Raises:
-            ValueError: the result was pickled or decided anew, so the engine's tables are gone.
+            ValueError: the result was pickled or decided again, so the engine's tables are gone.
             TwinprintError: the directory has files.
         """
         if self._found is None:
             raise ValueError(
-                "save: only the result of dedup itself can be saved, not one that was pickled or decided anew"
+                "save: only the result of dedup itself can be saved, not one that was pickled or decided again"
             )
         self._found.save(directory)
 

@@ -24,7 +24,7 @@ from pyspark.sql import types as T
 
 from ._bits import from_bytes
 
-# The number of stored fingerprints that are joined with the queries at a time. The queries are sorted anew for each.
+# The number of stored fingerprints that are joined with the queries at a time. The queries are sorted again for each.
 _SCANNED_ROWS = 1 << 23
 # The least number of bits of a part by which rows are grouped. Shorter ones divide the rows into few groups.
 _PART_BITS = 16

@@ -170,8 +170,8 @@ class WorkFolder:
                     "overwrite=True"
                 )
             warnings.warn(
-                f"work: goes on with the records that an earlier call has written to {self.input}; overwrite=True "
-                "begins anew",
+                f"work: continues with the records that an earlier call has written to {self.input}; overwrite=True "
+                "starts over",
                 stacklevel=3,
             )
             return

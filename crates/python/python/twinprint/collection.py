@@ -54,7 +54,7 @@ class Collection:
     """An open collection: durable documents, with their duplicate groups and stories.
 
     ``Collection(path)`` opens a collection, and `create` makes one. One process at a time can have a collection open
-    for writing; any number can have it open with ``read_only=True`` meanwhile no process writes. All methods can be
+    for writing; any number can have it open with ``read_only=True`` while no process writes. All methods can be
     called from several threads, and let other threads of Python run. A collection is a context manager, and is closed
     when it is dropped. One that is open for reading is pickled as its path, and opened again when it is unpickled. A
     forked process cannot use the collection of its parent.
@@ -525,7 +525,7 @@ class Collection:
         return result
 
     def verify(self) -> dict[str, int]:
-        """Reads and compare all data: checksums, fingerprints, members of groups. Return what was read.
+        """Reads and compares all data: checksums, fingerprints, members of groups. Returns what was read.
 
         Raises:
             TwinprintError: for the first damage that is found.
@@ -550,7 +550,7 @@ class Collection:
 
     @staticmethod
     def repair(damaged: str | os.PathLike[str], path: str | os.PathLike[str]) -> tuple[int, int | None]:
-        """Makes a collection from the readable documents of a damaged one. Return how many were saved and lost.
+        """Makes a collection from the readable documents of a damaged one. Returns how many were saved and lost.
 
         The number lost is None if it is unknown.
         """

@@ -282,7 +282,7 @@ class Index:
         return result
 
     def check(self) -> dict[str, int]:
-        """Reads and verify every byte of the index. Raises TwinprintError for the first damage."""
+        """Reads and verifies every byte of the index. Raises TwinprintError for the first damage."""
         segments, ids = self._handle.check()
         return {"segments": segments, "ids": ids}
 

@@ -38,7 +38,7 @@ def dedup(
     """Finds the near-duplicates among the records of a dataset or of files.
 
     Ray writes the dataset to the work folder and runs the tasks of the stages. A task that fails with its worker runs
-    again. After the loss of the driver the same call goes on after the last whole task. The result equals that of one
+    again. After the loss of the driver the same call resumes after the last complete task. The result equals that of one
     machine over the same files.
 
     Args:
@@ -46,7 +46,7 @@ def dedup(
             first in the sense of keep="first".
         work: a folder on a file system that all machines share under the same path. It belongs to this call: the
             dataset is not read again if an earlier run has written it.
-        overwrite: True deletes what earlier runs have left in `work`, and begins anew. With `incremental=True` it
+        overwrite: True deletes what earlier runs have left in `work`, and starts over. With `incremental=True` it
             replaces the result only. Then `data` is the folder of the earlier run, with more files after the others,
             and only these are analysed and verified.
         options: the arguments of `twinprint.StagedRun`, such as `text`, `id`, `keep`, `threshold`, `pairs`, `against`,

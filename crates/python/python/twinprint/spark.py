@@ -44,7 +44,7 @@ def dedup(
     """Finds the near-duplicates among the records of a DataFrame or of files.
 
     Spark writes the DataFrame to the work folder and runs the tasks of the stages, one for each core of its executors.
-    A task that fails with its executor runs again on another. After the loss of the driver the same call goes on after
+    A task that fails with its executor runs again on another. After the loss of the driver the same call resumes after
     the last whole task. The result equals that of one machine over the same files.
 
     Args:
@@ -53,7 +53,7 @@ def dedup(
         work: a folder on a file system that the driver and all executors share under the same path. It belongs to this
             call: the DataFrame is not read again if an earlier run has written it.
         session: the session; by default that of the DataFrame, or the active one.
-        overwrite: True deletes what earlier runs have left in `work`, and begins anew. With `incremental=True` it
+        overwrite: True deletes what earlier runs have left in `work`, and starts over. With `incremental=True` it
             replaces the result only. Then `data` is the folder of the earlier run, with more files after the others,
             and only these are analysed and verified.
         options: the arguments of `twinprint.StagedRun`, such as `text`, `id`, `keep`, `threshold`, `pairs`, `against`,

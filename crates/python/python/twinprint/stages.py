@@ -77,7 +77,7 @@ class StagedRun:
         mode: "remove" writes the records to `kept/` and `removed/`, "annotate" all of them with the fields of their
             group, "report" none.
         clusters: the files of groups, "jsonl", "parquet", "both" or "none".
-        parts: True also finds partial copies, or the least share of a text that the other one contains; True means 0.3.
+        parts: True also finds partial copies, with a share of at least 0.3. A number is another least share.
         blocks: the least number of blocks of fingerprints and of texts. B blocks make B (B + 1) / 2 tasks of the stages
             `join` and `verify`; small memory makes more.
         memory: the memory of a task, in bytes or as "1GiB".
@@ -211,7 +211,7 @@ class StagedRun:
             return StageState(*handle.run_stage(stage, task, count or task + 1, report))
 
     def _check_unfinished(self) -> None:
-        """Raises FileExistsError if the run is finished. To begin it anew would make all its stages for nothing."""
+        """Raises FileExistsError if the run is finished. To start it over would make all its stages for nothing."""
         if not self._overwrite and self.is_finished():
             raise FileExistsError(f"out: {self.out} has the whole result; use another directory, or overwrite=True")
 
