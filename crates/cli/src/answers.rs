@@ -20,13 +20,6 @@ use crate::{number, terminal};
 
 #[derive(clap::Args)]
 pub(crate) struct AnswerArgs {
-    /// Add only new documents
-    #[arg(long)]
-    pub(crate) only_new: bool,
-
-    #[command(flatten)]
-    fields: FieldArgs,
-
     /// Write only the counts, not a line for each document
     #[arg(long)]
     summary: bool,
@@ -39,11 +32,23 @@ pub(crate) struct AnswerArgs {
     intake: IntakeArgs,
 }
 
+/// Options of commands that store documents.
+#[derive(clap::Args)]
+pub(crate) struct StoreArgs {
+    /// Add only new documents
+    #[arg(long)]
+    pub(crate) only_new: bool,
+
+    #[command(flatten)]
+    fields: FieldArgs,
+}
+
 /// The purpose of a command: to store documents or to look them up.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// The command stores the documents. It continues if the reader of its output closes the pipe.
-    Store,
+#[derive(Clone, Copy)]
+pub(crate) enum Purpose<'a> {
+    /// The command stores the documents with their time, title, URL and score. It continues if the reader of its output closes
+    /// the pipe.
+    Store(&'a StoreArgs),
     /// The command only looks documents up. It ends if the reader of its output closes the pipe, because the output is
     /// its only result.
     LookUp,
@@ -109,16 +114,18 @@ impl Answers {
 
 impl AnswerArgs {
     /// Reads the inputs and passes their documents to `take` in batches. Writes the verdicts after each batch, and the
-    /// counts at the end. If `with_fields` is true, documents also get their time, title, URL and score.
+    /// counts at the end.
     pub(crate) fn feed(
         &self,
         input: &InputArgs,
-        with_fields: bool,
-        purpose: Purpose,
+        purpose: Purpose<'_>,
         cancel: &Arc<AtomicBool>,
         mut take: impl FnMut(Vec<InputRecord>, &mut Answers) -> anyhow::Result<()>,
     ) -> anyhow::Result<ExitCode> {
-        let keys = with_fields.then(|| self.fields.keys());
+        let keys = match purpose {
+            Purpose::Store(options) => Some(options.fields.keys()),
+            Purpose::LookUp => None,
+        };
         let bars = Bars::new(self.quiet);
         let mut answers = Answers {
             quiet: self.quiet,
@@ -132,7 +139,7 @@ impl AnswerArgs {
                 return Ok(());
             }
             match terminal::out(&lines) {
-                Err(closed) if purpose == Purpose::Store && terminal::is_closed_pipe(&closed) => {
+                Err(closed) if keys.is_some() && terminal::is_closed_pipe(&closed) => {
                     read = false;
                     Ok(())
                 }
@@ -146,15 +153,20 @@ impl AnswerArgs {
         };
         let intake = feed(&input.inputs, options, cancel, take);
         bars.finish();
-        let mut intake = intake?;
         let Answers {
             counts,
             refused,
             left_out,
             ..
         } = answers;
-        intake.add_refused(refused);
         let summary = serde_json::to_string(&counts)?;
+        if let (Err(_), Purpose::Store(_), false) = (&intake, purpose, counts.is_empty()) {
+            terminal::note(&format!(
+                "before this run ended: {summary}; these documents are stored, and the same command adds the others"
+            ));
+        }
+        let mut intake = intake?;
+        intake.add_refused(refused);
         if self.summary {
             terminal::out(&format!("{summary}\n"))?;
         } else if !self.quiet {

@@ -11,6 +11,7 @@ use crate::input::InputArgs;
 use crate::intake::{IntakeArgs, PrintedRejects};
 use crate::measure::{self, MeasureArgs};
 use crate::number::{count, seconds, towards_zero};
+use crate::own_input::refuse_own_documents;
 use crate::progress::Bars;
 use crate::{interrupt, terminal};
 
@@ -56,6 +57,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut options = args.measure.options()?;
     options.threshold = args.threshold;
+    for output in args.measure.outputs().chain(args.write.as_deref()) {
+        refuse_own_documents(output, &args.input.inputs, &args.input.options())?;
+    }
     let bars = Bars::new(args.measure.quiet);
     let job = CalibrationJob {
         inputs: &args.input.inputs,

@@ -9,14 +9,16 @@ use clap::{Subcommand, ValueHint};
 use serde_json::json;
 use twinprint::ProfileLabel;
 use twinprint::collection::{
-    CanonicalBy, Collection, Document, Durability, NewDocument, RepairReport, Settings, StoredContent,
+    Answer, CanonicalBy, Collection, CollectionError, Document, Durability, InputRecord, NewDocument,
+    RepairReport, Settings, StoredContent,
 };
 
-use crate::answers::{AnswerArgs, Purpose};
+use crate::answers::{AnswerArgs, Answers, Purpose, StoreArgs};
 use crate::choice::by_name;
 use crate::cluster::EmptyArg;
 use crate::fingerprint_output::{FileRows, FingerprintFile};
 use crate::input::InputArgs;
+use crate::own_input::refuse_own_input;
 use crate::profile::{DEFAULT_PROFILE, width_named};
 use crate::story_args::StoryArgs;
 use crate::usage::UsageError;
@@ -53,9 +55,9 @@ pub(crate) struct Args {
 enum Action {
     Create(CreateArgs),
     /// Adds documents, and writes the verdict for each as a line of JSON: new, exact, near or updated
-    Add(FeedArgs),
+    Add(AddArgs),
     /// Writes the verdicts for documents without adding them
-    Query(FeedArgs),
+    Query(QueryArgs),
     Delete(DeleteArgs),
     /// Prints the counts and sizes of a collection as JSON
     Stat(CollectionDir),
@@ -142,7 +144,16 @@ struct CreateArgs {
 }
 
 #[derive(clap::Args)]
-struct FeedArgs {
+struct AddArgs {
+    #[command(flatten)]
+    documents: QueryArgs,
+
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+#[derive(clap::Args)]
+struct QueryArgs {
     /// Directory of the collection
     #[arg(value_name = "DIR")]
     dir: PathBuf,
@@ -205,8 +216,8 @@ struct CopyArgs {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.action {
         Action::Create(args) => create(args)?,
-        Action::Add(args) => return feed_in(args, Purpose::Store),
-        Action::Query(args) => return feed_in(args, Purpose::LookUp),
+        Action::Add(args) => return add(args),
+        Action::Query(args) => return query(args),
         Action::Delete(args) => delete(args)?,
         Action::Stat(place) => {
             let collection = Collection::open_read_only(&place.dir)?;
@@ -238,7 +249,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Action::Export(args) => {
             let collection = Collection::open_read_only(&args.collection.dir)?;
             match &args.output {
-                Some(path) => export_fingerprints(&collection, path)?,
+                Some(path) => {
+                    refuse_own_input(path, [args.collection.dir.as_path()])?;
+                    export_fingerprints(&collection, path)?;
+                }
                 None => export(&collection)?,
             }
         }
@@ -284,32 +298,40 @@ fn create(args: &CreateArgs) -> anyhow::Result<()> {
     terminal::out(&created)
 }
 
-fn feed_in(args: &FeedArgs, purpose: Purpose) -> anyhow::Result<ExitCode> {
-    let collection = match purpose {
-        Purpose::Store => Collection::open(&args.dir)?,
-        Purpose::LookUp => Collection::open_read_only(&args.dir)?,
-    };
-    if let (Purpose::Store, Some(error)) = (purpose, collection.refusal()) {
+fn add(AddArgs { documents, store }: &AddArgs) -> anyhow::Result<ExitCode> {
+    let collection = Collection::open(&documents.dir)?;
+    if let Some(error) = collection.refusal() {
         return Err(error.into());
     }
+    feed(documents, Purpose::Store(store), |documents| {
+        collection.add(documents, store.only_new, Durability::Synced)
+    })
+}
+
+fn query(args: &QueryArgs) -> anyhow::Result<ExitCode> {
+    let collection = Collection::open_read_only(&args.dir)?;
+    feed(args, Purpose::LookUp, |documents| collection.check(documents))
+}
+
+/// Passes the documents of the inputs to `answer` in batches, and writes the answers.
+fn feed(
+    QueryArgs { input, answers, .. }: &QueryArgs,
+    purpose: Purpose<'_>,
+    answer: impl Fn(Vec<NewDocument>) -> Result<Vec<Result<Answer, CollectionError>>, CollectionError>,
+) -> anyhow::Result<ExitCode> {
     let cancel = interrupt::flag()?;
-    let with_fields = collection.settings().uses_details();
-    let feed = &args.answers;
-    feed.feed(&args.input, with_fields, purpose, &cancel, |records, answers| {
+    let answer_all = |records: Vec<InputRecord>, answers: &mut Answers| {
         let documents = records.into_iter().filter_map(|record| answers.document(record));
         let (places, documents): (Vec<_>, Vec<NewDocument>) = documents.unzip();
-        let answered = match purpose {
-            Purpose::Store => collection.add(documents, feed.only_new, Durability::Synced)?,
-            Purpose::LookUp => collection.check(documents)?,
-        };
-        for (place, answer) in places.into_iter().zip(answered) {
+        for (place, answer) in places.into_iter().zip(answer(documents)?) {
             match answer {
                 Ok(answer) => answers.add(&serde_json::to_value(answer)?),
                 Err(error) => answers.refuse(&place, &error.to_string()),
             }
         }
         Ok(())
-    })
+    };
+    answers.feed(input, purpose, &cancel, answer_all)
 }
 
 fn delete(args: &DeleteArgs) -> anyhow::Result<()> {

@@ -14,6 +14,7 @@ use crate::input::InputArgs;
 use crate::intake::{IntakeArgs, PrintedRejects};
 use crate::measure::MeasureArgs;
 use crate::number::{count, counted, parse_auto, seconds, towards_zero};
+use crate::own_input::{refuse_own_documents, refuse_own_input};
 use crate::profile::{profile_of, width_named};
 use crate::progress::Bars;
 use crate::usage::usage;
@@ -51,7 +52,7 @@ pub(crate) struct Args {
 
     /// Jaccard above which the list of --pairs is complete: pairs that are not listed are below it. Without this
     /// option, the Jaccard of pairs that are not listed is computed from their texts
-    #[arg(long, value_name = "J")]
+    #[arg(long, value_name = "J", requires = "pairs")]
     complete: Option<f64>,
 
     /// Minimum Jaccard of a duplicate. Several values, separated by commas, are evaluated one by one
@@ -112,6 +113,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Err(usage(
             "--docs: name files of documents instead of stdin, because the documents are read more than once",
         ));
+    }
+    for output in args.measure.outputs() {
+        refuse_own_documents(output, &inputs, &args.input.options())?;
+        let lists = args.pairs.iter().chain(&args.clusters);
+        refuse_own_input(output, lists.map(PathBuf::as_path))?;
     }
     if let Some(labels) = &args.labels {
         return judge(args, labels, &inputs);

@@ -12,6 +12,7 @@ use crate::input::InputArgs;
 use crate::intake::{IntakeArgs, PrintedRejects};
 use crate::listing::{ListingArgs, ListingInput, note_empty};
 use crate::notation::Notation;
+use crate::own_input::refuse_own_documents;
 use crate::profile::DEFAULT_PROFILE;
 use crate::progress::Bars;
 use crate::subject::{Content, KeyArgs, PartArgs, subject};
@@ -121,7 +122,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         listing.check(&subject, args.format_out == RowFormat::Tsv)?;
     }
     if let Subject::Text { counts_features, .. } = &mut subject {
-        *counts_features = args.format_out == RowFormat::Jsonl && !args.output.are_given();
+        *counts_features = args.format_out == RowFormat::Jsonl && args.output.path().is_none();
     }
     if let Some(field) = args.vector_key.as_ref().or(args.features_key.as_ref()) {
         source.text_key.clone_from(field);
@@ -130,6 +131,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         } else {
             "--features-key"
         });
+    }
+    if let Some(output) = args.output.path() {
+        refuse_own_documents(output, &args.input.inputs, &source)?;
     }
     let mut file = args.output.create(&subject)?;
     let bars = Bars::new(args.quiet);

@@ -77,9 +77,9 @@ impl FileRows {
 }
 
 impl OutputArgs {
-    /// Returns true if rows are written to a file.
-    pub(crate) fn are_given(&self) -> bool {
-        self.output.is_some()
+    /// The file that rows are written to; `None` if they are written to stdout.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.output.as_deref()
     }
 
     /// Creates the file for fingerprints of `subject`; `None` if no file is asked for.

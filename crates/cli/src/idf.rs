@@ -10,6 +10,7 @@ use twinprint::{IdfTableSize, build_idf};
 use crate::input::InputArgs;
 use crate::intake::{IntakeArgs, PrintedRejects};
 use crate::number::{bytes, count};
+use crate::own_input::refuse_own_documents;
 use crate::profile::profile_named;
 use crate::progress::Bars;
 use crate::{interrupt, terminal};
@@ -70,6 +71,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let stem = args.output.file_stem().unwrap_or_default().to_string_lossy();
     let name = args.name.clone().unwrap_or_else(|| stem.into_owned());
     let profile = profile_named(&args.profile, None)?;
+    refuse_own_documents(&args.output, &args.input.inputs, &args.input.options())?;
     let bars = Bars::new(args.quiet);
     let table = build_idf(
         &args.input.inputs,

@@ -109,7 +109,8 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "N", value_parser = crate::number::parse_count_in(1..=u64::MAX), help_heading = "Input")]
     limit: Option<u64>,
 
-    /// Read options from a file, such as the config.toml of an earlier run; the command line takes precedence
+    /// Read options of this command from a file, in the form of the config.toml that dedup writes; the command line takes
+    /// precedence
     #[arg(long, value_name = "FILE.toml", help_heading = "Running")]
     config: Option<PathBuf>,
 }

@@ -30,6 +30,7 @@ mod measure;
 mod notation;
 mod number;
 mod output;
+mod own_input;
 mod plan;
 mod profile;
 mod progress;

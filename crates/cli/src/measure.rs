@@ -60,6 +60,14 @@ impl MeasureArgs {
         Ok(options)
     }
 
+    /// The files that are requested.
+    pub(crate) fn outputs(&self) -> impl Iterator<Item = &Path> {
+        [&self.html, &self.json]
+            .into_iter()
+            .flatten()
+            .map(PathBuf::as_path)
+    }
+
     /// Writes the HTML page and the JSON file of the figures, if they were requested.
     pub(crate) fn write(
         &self,

@@ -61,6 +61,14 @@ where
     }
 }
 
+/// Parses a share, from 0 to 1.
+pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
+    let share = text.trim().parse().ok();
+    share
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| "write a share from 0 to 1, such as 0.01".to_owned())
+}
+
 /// Up to this value, floating-point numbers represent all whole numbers exactly.
 const MAX_EXACT: f64 = (1u64 << 53) as f64;
 

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use serde_json::{Value, json};
 use twinprint::collection::{Content, Details, NewDocument};
 
-use crate::answers::{AnswerArgs, Purpose};
+use crate::answers::{AnswerArgs, Purpose, StoreArgs};
 use crate::input::InputArgs;
 use crate::interrupt;
 
@@ -41,6 +41,9 @@ pub(crate) struct Args {
     batch: u16,
 
     #[command(flatten)]
+    store: StoreArgs,
+
+    #[command(flatten)]
     answers: AnswerArgs,
 }
 
@@ -49,31 +52,32 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let cancel = interrupt::flag()?;
     let service = Service::new(&args.to, &cancel)?;
     service.make()?;
-    let feed = &args.answers;
-    feed.feed(&args.input, true, Purpose::Store, &cancel, |records, answers| {
-        let (mut places, mut batch) = (Vec::new(), Vec::new());
-        let mut bytes = 0;
-        let last = records.len();
-        for (number, record) in (1..).zip(records) {
-            if let Some((place, document)) = answers.document(record) {
-                places.push(place);
-                bytes += size(&document);
-                batch.push(body(document));
-            }
-            if batch.len() == usize::from(args.batch) || bytes > BATCH_BYTES || number == last {
-                bytes = 0;
-                let answered = service.add(&batch, feed.only_new)?;
-                for (place, item) in places.drain(..).zip(answered) {
-                    match item.get("answer") {
-                        Some(answer) => answers.add(answer),
-                        None => answers.refuse(&place, text(&item["problem"]["detail"])),
-                    }
+    let purpose = Purpose::Store(&args.store);
+    args.answers
+        .feed(&args.input, purpose, &cancel, |records, answers| {
+            let (mut places, mut batch) = (Vec::new(), Vec::new());
+            let mut bytes = 0;
+            let last = records.len();
+            for (number, record) in (1..).zip(records) {
+                if let Some((place, document)) = answers.document(record) {
+                    places.push(place);
+                    bytes += size(&document);
+                    batch.push(body(document));
                 }
-                batch.clear();
+                if batch.len() == usize::from(args.batch) || bytes > BATCH_BYTES || number == last {
+                    bytes = 0;
+                    let answered = service.add(&batch, args.store.only_new)?;
+                    for (place, item) in places.drain(..).zip(answered) {
+                        match item.get("answer") {
+                            Some(answer) => answers.add(answer),
+                            None => answers.refuse(&place, text(&item["problem"]["detail"])),
+                        }
+                    }
+                    batch.clear();
+                }
             }
-        }
-        Ok(())
-    })
+            Ok(())
+        })
 }
 
 fn text(value: &Value) -> &str {

@@ -40,7 +40,8 @@ const LOG_FORMATS: [Choice<LogFormat>; 3] = [
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Directory with a subdirectory for each collection; made if it does not exist
+    /// Directory with a subdirectory for each collection; made if it does not exist. A name has lower-case letters, digits,
+    /// - and _
     #[arg(value_name = "DIR")]
     dir: PathBuf,
 

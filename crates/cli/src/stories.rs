@@ -19,7 +19,7 @@ pub(crate) struct Args {
     dir: PathBuf,
 
     /// Write the documents of this story instead, one per line
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["state", "since", "until", "min_size", "limit"])]
     story: Option<u64>,
 
     /// Write only live stories, or only ended ones

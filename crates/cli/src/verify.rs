@@ -38,7 +38,7 @@ pub(crate) struct Args {
 
     /// Largest share of the sampled kept documents that may have a duplicate among the kept ones. A search by fingerprints
     /// may miss some
-    #[arg(long, default_value_t = 0.01, value_name = "SHARE")]
+    #[arg(long, default_value_t = 0.01, value_name = "SHARE", value_parser = crate::number::parse_share)]
     max_missed: f64,
 
     /// Show no progress

@@ -219,12 +219,6 @@ impl Settings {
         Ok(profile)
     }
 
-    /// True if the collection uses the details of documents and does not only store them. Stories depend on time and
-    /// title; the canonical document may depend on time, URL or score.
-    pub fn uses_details(&self) -> bool {
-        self.stories || self.canonical != CanonicalBy::First
-    }
-
     /// True if a collection with these settings is what `asked` asks for. A story threshold that `asked` leaves to the
     /// documents may have any value here: collections of earlier versions have a given one.
     pub fn satisfy(&self, asked: &Self) -> bool {

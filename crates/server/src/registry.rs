@@ -26,6 +26,8 @@ use crate::problem::Problem;
 const MAX_COLLECTIONS: usize = 1000;
 /// The maximum length of a collection's name in bytes.
 const MAX_NAME_BYTES: usize = 64;
+/// The names that are valid, in a message.
+const NAMES: &str = "1 to 64 lower-case letters, digits, '-' and '_'";
 /// The interval at which a deleted collection is checked for requests that still use it.
 const CLOSE_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -67,7 +69,18 @@ impl CollectionRegistry {
                 // ignored.
                 let _stays = std::fs::remove_dir_all(entry.path());
             }
-            if !is_valid_name(&name) || !entry.path().is_dir() {
+            if !entry.path().is_dir() {
+                continue;
+            }
+            if !is_valid_name(&name) {
+                if Collection::is_at(&entry.path()) {
+                    let directory = entry.path().display().to_string();
+                    let error = format!("its name is no name of a collection; rename it to {NAMES}");
+                    log.error(
+                        "a collection is not served",
+                        json!({"directory": directory, "error": error}),
+                    );
+                }
                 continue;
             }
             let opened = Collection::open(&entry.path());
@@ -139,9 +152,9 @@ impl CollectionRegistry {
     /// a setting is invalid.
     pub(crate) fn create(&self, name: &str, settings: Settings) -> Result<bool, Problem> {
         if !is_valid_name(name) {
-            return Err(Problem::unprocessable(
-                "the name of the collection is invalid; give 1 to 64 lower-case letters, digits, '-' and '_'",
-            ));
+            return Err(Problem::unprocessable(format!(
+                "the name of the collection is invalid; give {NAMES}"
+            )));
         }
         settings.check()?;
         {

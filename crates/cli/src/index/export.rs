@@ -17,6 +17,7 @@ use super::memory::{MEMORY_HELP, within_memory};
 use super::names::id_value;
 use super::rows::{RowArgs, RowFormat};
 use super::width::at_width;
+use crate::own_input::refuse_own_input;
 use crate::progress::Bars;
 use crate::usage::UsageError;
 use crate::{interrupt, number, terminal};
@@ -69,6 +70,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<()> {
 
 fn run_at<W: Width>(args: &Args) -> anyhow::Result<()> {
     let committed = super::read::<W>(&args.directory.index)?;
+    if let Some(output) = &args.output {
+        refuse_own_input(output, [args.directory.index.as_path()])?;
+    }
     let numbers = args.output.as_deref().filter(|_| args.format.is_none());
     let numbers = numbers.and_then(|path| Some((path, integer_bits(path)?)));
     let exported = match numbers {

@@ -12,6 +12,7 @@ use super::names::SideNames;
 use super::profile;
 use super::rows::RowArgs;
 use super::width::{self, at_width};
+use crate::own_input::refuse_own_input;
 use crate::progress::Bars;
 use crate::{interrupt, number};
 
@@ -148,6 +149,10 @@ impl Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<()> {
+    if let Some(output) = &args.rows.output {
+        let files = [Some(&args.a), args.b.as_ref()].into_iter().flatten();
+        refuse_own_input(output, files.map(PathBuf::as_path))?;
+    }
     let a = args.input(&args.a)?;
     let b = args.b.as_ref().map(|b| args.input(b)).transpose()?;
     at_width!(a.bits()?, join_inputs(args, a, b))

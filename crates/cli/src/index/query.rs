@@ -19,6 +19,7 @@ use super::search::{WAYS, Way};
 use super::texts::TextArgs;
 use super::width::{self, at_width};
 use crate::choice::explained;
+use crate::own_input::refuse_own_input;
 use crate::progress::Bars;
 use crate::usage::usage;
 use crate::{interrupt, number};
@@ -97,6 +98,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn run_at<W: Width>(args: &Args) -> anyhow::Result<ExitCode> {
     let committed = super::read::<W>(&args.directory.index)?;
+    if let Some(output) = &args.rows.output {
+        let files = args.queries.iter().chain([&args.directory.index]);
+        refuse_own_input(output, files.map(PathBuf::as_path))?;
+        args.texts.refuse_replaced_by(output)?;
+    }
     width::check_radius(args.hamming.unwrap_or_default(), W::BITS)?;
     let stored = ProfileLabel::read(&committed.settings.label);
     let cancel = interrupt::flag()?;

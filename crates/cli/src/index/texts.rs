@@ -1,5 +1,6 @@
 //! Options and reading of texts that `index query` looks up.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -10,6 +11,7 @@ use twinprint::source::SourceOptions;
 use twinprint::{RowFingerprint, Silent, Subject, Width};
 
 use crate::intake::{IntakeArgs, PrintedRejects};
+use crate::own_input::refuse_own_documents;
 use crate::subject::KeyArgs;
 use crate::usage::reject_reason;
 use crate::{number, terminal};
@@ -45,6 +47,19 @@ impl TextArgs {
         &self.keys
     }
 
+    /// Refuses `output` if it is a file of the documents.
+    pub(super) fn refuse_replaced_by(&self, output: &Path) -> anyhow::Result<()> {
+        refuse_own_documents(output, &self.text, &self.source())
+    }
+
+    fn source(&self) -> SourceOptions {
+        SourceOptions {
+            text_key: self.text_key.clone(),
+            id_key: Some(self.id_key.clone()),
+            ..SourceOptions::default()
+        }
+    }
+
     /// Makes the fingerprints of the documents, and calls `each` with those of up to `at_once` documents and with their
     /// names. Documents without features and records that are not documents are skipped, and reported on stderr.
     pub(super) fn read<W: Width>(
@@ -55,11 +70,7 @@ impl TextArgs {
         cancel: &Arc<AtomicBool>,
         mut each: impl FnMut(&[W], &[String]) -> anyhow::Result<()>,
     ) -> anyhow::Result<ExitCode> {
-        let source = SourceOptions {
-            text_key: self.text_key.clone(),
-            id_key: Some(self.id_key.clone()),
-            ..SourceOptions::default()
-        };
+        let source = self.source();
         let (mut fingerprints, mut names) = (Vec::new(), Vec::new());
         let mut empty = 0u64;
         let intake = twinprint::fingerprints(&self.text, &source, subject, &Silent, cancel, |row| {

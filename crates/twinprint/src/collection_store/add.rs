@@ -31,11 +31,9 @@ pub(super) fn add(
         sort_key: None,
         ..sources.options().clone()
     };
-    let uses_details = store.collection.settings().uses_details();
-    let keys = uses_details.then(FieldKeys::default);
     let options = FeedOptions {
         source: &options,
-        keys: keys.as_ref(),
+        keys: Some(&FieldKeys::default()),
         progress,
     };
     let batches = sources.reread(READ_BYTES);
