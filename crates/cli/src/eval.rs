@@ -164,8 +164,20 @@ fn judge(args: &Args, labels: &str, inputs: &[String]) -> anyhow::Result<ExitCod
     let mut judged = Vec::new();
     for path in &args.clusters {
         let report = documents.agreement(path, &args.by)?;
-        terminal::out(&agreement_rows(&path.display().to_string(), &report))?;
-        judged.push(serde_json::json!({"clusters": path, "by": args.by, "agreement": report}));
+        terminal::out(&agreement_rows(&path.display().to_string(), &report.agreement))?;
+        if report.without_cluster > 0 {
+            terminal::note(&format!(
+                "warning: {} has no cluster for {} with a label",
+                path.display(),
+                counted(report.without_cluster as u64, "document")
+            ));
+        }
+        judged.push(serde_json::json!({
+            "clusters": path,
+            "by": args.by,
+            "agreement": report.agreement,
+            "without_cluster": report.without_cluster,
+        }));
     }
     args.measure
         .write(String::new, || serde_json::to_string_pretty(&judged))?;

@@ -131,7 +131,14 @@ impl<'a> Service<'a> {
     fn new(url: &str, cancel: &'a AtomicBool) -> anyhow::Result<Self> {
         let is_address = url.parse::<ureq::http::Uri>().is_ok();
         if !is_address || !url.starts_with("http://") || !url.contains("/v1/collections/") {
-            bail!("--to {url:?} is not the address of a collection: http://HOST:PORT/v1/collections/NAME");
+            let fix = if url.starts_with("https://") {
+                "; replay does not use TLS, so name the service behind the proxy"
+            } else {
+                ""
+            };
+            bail!(
+                "--to {url:?} is not the address of a collection: http://HOST:PORT/v1/collections/NAME{fix}"
+            );
         }
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)

@@ -233,12 +233,22 @@ fn a_complete_list_of_pairs_is_the_truth_and_an_incomplete_list_is_extended() {
         ),
         Err(EvalError::Incomplete { .. })
     ));
-    std::fs::write(&list, "{\"a\":\"d1\",\"b\":\"nobody\",\"jaccard\":1}\n").unwrap();
-    let error = run(&inputs, &listed).unwrap_err().to_string();
-    assert!(
-        error.contains("pairs.jsonl:1") && error.contains("nobody"),
-        "{error}"
-    );
+    let pair =
+        |a: &str, b: &str, jaccard: f64| format!("{{\"a\":\"{a}\",\"b\":\"{b}\",\"jaccard\":{jaccard}}}\n");
+    for (rows, place, problem) in [
+        (pair("d1", "nobody", 1.0), "pairs.jsonl:1", "nobody"),
+        (pair("d1", "d1", 1.0), "pairs.jsonl:1", "the same document"),
+        (pair("d1", "d2", 7.0), "pairs.jsonl:1", "below 0 or above 1"),
+        (
+            pair("d1", "d2", 0.9) + &pair("d2", "d1", 0.5),
+            "pairs.jsonl:2",
+            "0.9 in an earlier line",
+        ),
+    ] {
+        std::fs::write(&list, rows).unwrap();
+        let error = run(&inputs, &listed).unwrap_err().to_string();
+        assert!(error.contains(place) && error.contains(problem), "{error}");
+    }
 }
 
 #[test]

@@ -202,8 +202,20 @@ fn read(path: &Path, field: &str, documents: &Documents) -> Result<HashMap<Docum
             line,
             field: field.to_owned(),
         })?;
-        if a != b {
-            pairs.insert(DocumentPair { a, b }.ordered(), jaccard);
+        if !(0.0..=1.0).contains(&jaccard) {
+            return Err(wrong(format!(
+                "{jaccard} is no Jaccard: it is below 0 or above 1"
+            )));
+        }
+        if a == b {
+            return Err(wrong("a and b are the same document".to_owned()));
+        }
+        if let Some(other) = pairs.insert(DocumentPair { a, b }.ordered(), jaccard)
+            && (jaccard - other).abs() > ROUNDING
+        {
+            return Err(wrong(format!(
+                "the Jaccard of this pair is {jaccard} here and {other} in an earlier line"
+            )));
         }
     }
     Ok(pairs)

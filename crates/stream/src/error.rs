@@ -116,12 +116,12 @@ pub enum StreamError {
         name: String,
     },
     /// The file of clusters cannot be read, or one of its rows cannot be used.
-    #[error("{}:{line}: {problem}", .path.display())]
+    #[error("{}{}: {problem}", .path.display(), .line.map_or_else(String::new, |line| format!(":{line}")))]
     Clusters {
         /// The path of the file of clusters.
         path: PathBuf,
-        /// The line of the row, from 1; 0 if the whole file cannot be read.
-        line: u64,
+        /// The line of the row, from 1; `None` if the problem concerns the whole file.
+        line: Option<u64>,
         /// The reason why the file or the row cannot be used.
         problem: String,
     },

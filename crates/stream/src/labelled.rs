@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::agreement::{AgreementReport, Labels};
@@ -23,6 +24,16 @@ pub struct LabelledDocuments {
     labels: HashMap<String, Option<String>>,
     /// The documents and rejects of the input.
     pub intake: Intake,
+}
+
+/// The agreement of the clusters in a file with the labels.
+#[derive(Clone, Debug, Serialize)]
+pub struct FileAgreement {
+    /// The agreement on the documents that have a label and a cluster.
+    #[serde(flatten)]
+    pub agreement: AgreementReport,
+    /// The number of documents with a label that have no cluster in the file.
+    pub without_cluster: usize,
 }
 
 impl LabelledDocuments {
@@ -78,19 +89,20 @@ impl LabelledDocuments {
     }
 
     /// Measures the agreement of the clusters in a file with the labels. The file has JSON lines, each with the `id` of
-    /// a document and, in the field `cluster_field`, the number or name of its cluster. Documents without a label are
-    /// left out.
+    /// a document and, in the field `cluster_field`, the number or name of its cluster. Documents without a label or
+    /// without a cluster are left out.
     ///
     /// # Errors
-    /// [`StreamError::Clusters`] if the file cannot be read, if a row has another form, or if a document is unknown or
-    /// repeated.
-    pub fn agreement(&self, clusters: &Path, cluster_field: &str) -> Result<AgreementReport, StreamError> {
-        let wrong = |line: u64, problem: &str| StreamError::Clusters {
+    /// [`StreamError::Clusters`] if the file cannot be read, if a row has another form, if a document is unknown or
+    /// repeated, or if no document with a label has a cluster.
+    pub fn agreement(&self, clusters: &Path, cluster_field: &str) -> Result<FileAgreement, StreamError> {
+        let unusable = |line: Option<u64>, problem: &str| StreamError::Clusters {
             path: clusters.to_owned(),
             line,
             problem: problem.to_owned(),
         };
-        let file = File::open(clusters).map_err(|error| wrong(0, &error.to_string()))?;
+        let wrong = |line: u64, problem: &str| unusable(Some(line), problem);
+        let file = File::open(clusters).map_err(|error| unusable(None, &error.to_string()))?;
         let mut labels = Labels::default();
         let mut found = Vec::new();
         let mut numbers: HashMap<String, u64> = HashMap::new();
@@ -129,6 +141,14 @@ impl LabelledDocuments {
             found.push(*numbers.entry(cluster).or_insert(next));
             labels.push(label.clone());
         }
-        Ok(labels.agreement(found.into_iter()))
+        let agreement = labels.agreement(found.into_iter());
+        if agreement.items == 0 {
+            return Err(unusable(None, "it has no cluster of a document with a label"));
+        }
+        let labelled = self.labels.values().flatten().count();
+        Ok(FileAgreement {
+            without_cluster: labelled - agreement.items,
+            agreement,
+        })
     }
 }

@@ -74,7 +74,7 @@ pub use agreement::AgreementReport;
 pub use error::{StateError, StreamError};
 pub use fields::FieldKeys;
 pub use job::{ClusterJob, ClusterRun};
-pub use labelled::LabelledDocuments;
+pub use labelled::{FileAgreement, LabelledDocuments};
 pub use options::{Scope, StreamOptions};
 pub use prepare::{Document, Prepared, Preparer};
 pub use run::cluster;

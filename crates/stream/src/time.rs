@@ -102,7 +102,7 @@ pub fn parse_span(text: &str) -> Result<i64, String> {
     };
     let number = digits.parse::<i64>().ok().filter(|&n| n > 0 && unit > 0);
     let seconds = number.and_then(|n| n.checked_mul(unit));
-    seconds.ok_or_else(|| "write a number and s, m, h, d or w, such as 36h or 7d".to_owned())
+    seconds.ok_or_else(|| "write a number above 0 and s, m, h, d or w, such as 36h or 7d".to_owned())
 }
 
 /// Formats a length of time as [`parse_span`] reads it.

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use clap::ValueHint;
-use twinprint::source::SourceOptions;
+use twinprint::source::{Format, SourceOptions};
 use twinprint::{RowFingerprint, Silent, Subject, Width};
 
 use crate::intake::{IntakeArgs, PrintedRejects};
@@ -18,7 +18,7 @@ use crate::{number, terminal};
 
 #[derive(clap::Args)]
 pub(super) struct TextArgs {
-    /// Files, folders or quoted globs of documents to look up, instead of --queries. Their fingerprints are made with
+    /// Files, folders or quoted globs of documents to look up, or - for JSON lines on stdin, instead of --queries. Their fingerprints are made with
     /// the profile of the index, or with --profile if the index has none. The column query has the document's id
     #[arg(long, num_args = 1.., conflicts_with_all = ["queries", "ids", "positions"], value_name = "INPUT", value_hint = ValueHint::AnyPath)]
     text: Vec<String>,
@@ -53,7 +53,10 @@ impl TextArgs {
     }
 
     fn source(&self) -> SourceOptions {
+        // stdin has no extension that names a format.
+        let is_stdin = self.text.iter().all(|input| input == "-");
         SourceOptions {
+            format: is_stdin.then_some(Format::Jsonl),
             text_key: self.text_key.clone(),
             id_key: Some(self.id_key.clone()),
             ..SourceOptions::default()

@@ -304,6 +304,27 @@ fn clusters_are_compared_with_labels() {
     sandbox
         .run("eval --docs news.jsonl --labels subject --clusters bad.jsonl")
         .fails(2, &["bad.jsonl:2", "nobody"]);
+    sandbox.put("some.jsonl", "{\"id\":\"d1\",\"story_id\":1}\n");
+    let run = sandbox
+        .run("eval --docs news.jsonl --labels subject --clusters some.jsonl -q")
+        .ok();
+    assert!(
+        run.stderr
+            .contains("some.jsonl has no cluster for 79 documents with a label"),
+        "{}",
+        run.stderr
+    );
+    for (name, problem) in [
+        ("none.jsonl", "no cluster of a document with a label"),
+        ("missing.jsonl", "missing.jsonl: "),
+    ] {
+        sandbox.put("none.jsonl", "");
+        sandbox
+            .run(&format!(
+                "eval --docs news.jsonl --labels subject --clusters {name}"
+            ))
+            .fails(2, &[problem]);
+    }
     sandbox
         .run("eval --docs news.jsonl --labels subject --clusters out/assignments.jsonl --by score")
         .fails(2, &["assignments.jsonl:1", "score"]);

@@ -74,7 +74,7 @@ fn a_source_is_deleted_and_a_damaged_store_repaired() {
     let sandbox = with_collection();
     let page = |n: u32| {
         format!(
-            "{{\"id\":\"http://{}.example/{n}\",\"text\":\"page {n} of its own\"}}\n",
+            "{{\"id\":\"{n}\",\"url\":\"http://{}.example/{n}\",\"text\":\"page {n} of its own\"}}\n",
             if n < 4 { "a" } else { "b" }
         )
     };
@@ -92,7 +92,7 @@ fn a_source_is_deleted_and_a_damaged_store_repaired() {
         "seen: 1 document deleted, 1 not in the collection\n",
         "seen: 0 documents deleted, 2 not in the collection\n",
     ] {
-        let delete = "collection delete seen http://b.example/4 nobody nobody";
+        let delete = "collection delete seen 4 nobody nobody";
         assert_eq!(sandbox.run(delete).ok().stdout, said);
     }
     assert_eq!(

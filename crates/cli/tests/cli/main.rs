@@ -35,6 +35,7 @@ mod missing_fields;
 mod on_disk;
 mod order;
 mod overwrite;
+mod own_input;
 mod pages;
 mod parts;
 mod refusals;

@@ -39,6 +39,9 @@ fn an_evaluation_writes_tables_a_page_and_figures() {
     sandbox
         .run("eval --docs docs.jsonl --also tp1-words-lntf-24")
         .fails(2, &["--also tp1-words-lntf-24"]);
+    sandbox
+        .run("eval --docs docs.jsonl --complete 0.3")
+        .fails(2, &["--pairs"]);
     sandbox.run("eval --docs - ").fails(2, &["--docs", "stdin"]);
     sandbox.run("eval").fails(2, &["--docs"]);
 }

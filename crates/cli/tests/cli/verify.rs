@@ -138,6 +138,11 @@ fn lost_records_are_found_if_no_texts_are_compared() {
 #[test]
 fn kept_duplicates_are_found_and_refused_beyond_the_allowed_share() {
     let sandbox = deduplicated("--hamming 0");
+    for wrong in ["nan", "1.5", "-0.1"] {
+        sandbox
+            .run(&format!("verify out --max-missed={wrong}"))
+            .fails(2, &["from 0 to 1"]);
+    }
     let run = sandbox.run("verify out --quiet --max-missed 1").ok();
     assert!(run.stdout.contains(", Jaccard 0."), "{}", run.stdout);
     sandbox

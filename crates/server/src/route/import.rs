@@ -13,7 +13,7 @@ use crate::idempotency::{Hash, KeyLookup, ReplayableAnswer};
 use crate::import_report::ImportReport;
 use crate::model::{DocumentBody, NdjsonLines};
 use crate::problem::Problem;
-use crate::request_body::{cut_off, parse_json, require_type, too_slow};
+use crate::request_body::{cut_off, require_type, too_slow};
 use crate::route::verdicts::{count_verdicts, verdict_name};
 use crate::route::write_request::WriteHead;
 
@@ -256,14 +256,20 @@ fn import_lines(app: &App, collection: &Collection, lines: &[u8], first_line: u6
 
 /// Parses a line as a document. Fields that an export adds are ignored.
 fn parse_line(bytes: &[u8], bits: u32) -> Result<NewDocument, Problem> {
-    let mut value: serde_json::Value = parse_json(bytes)?;
-    if let Some(fields) = value.as_object_mut() {
-        for field in EXPORT_FIELDS {
-            fields.remove(field);
-        }
-        if fields.contains_key("text") {
-            fields.remove("fingerprint");
-        }
+    let mut value: serde_json::Value = serde_json::from_slice(bytes).map_err(|error| {
+        // The message ends with a line and a column, but the bytes are one line of the body.
+        let message = error.to_string();
+        let problem = message.split(" at line ").next().unwrap_or_default();
+        Problem::unprocessable(format!("invalid JSON at byte {}: {problem}", error.column()))
+    })?;
+    let Some(fields) = value.as_object_mut() else {
+        return Err(Problem::unprocessable("the line is not a JSON object"));
+    };
+    for field in EXPORT_FIELDS {
+        fields.remove(field);
+    }
+    if fields.contains_key("text") {
+        fields.remove("fingerprint");
     }
     let body: DocumentBody =
         serde_json::from_value(value).map_err(|error| Problem::unprocessable(error.to_string()))?;
