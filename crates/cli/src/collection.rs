@@ -88,6 +88,10 @@ const CANONICAL: [(&str, CanonicalBy); 4] = [
 
 /// Makes a collection
 #[derive(clap::Args)]
+#[command(mut_args(|arg| match arg.get_id().as_str() {
+    "story_threshold" | "merge" | "window" | "half_life" | "live" => arg.requires("stories"),
+    _ => arg,
+}))]
 struct CreateArgs {
     /// Directory of the collection, new or empty
     #[arg(value_name = "DIR")]
@@ -116,7 +120,7 @@ struct CreateArgs {
     canonical: CanonicalBy,
 
     /// Time in seconds after which a document expires
-    #[arg(long, value_name = "SECONDS", value_parser = crate::number::parse_count::<u64>)]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::number::parse_count_in(1..=u64::MAX))]
     ttl: Option<u64>,
 
     /// Treatment of texts without words (empty or only punctuation), which are never duplicates
@@ -124,7 +128,7 @@ struct CreateArgs {
     empty: EmptyArg,
 
     /// Largest number of texts that one document is compared with
-    #[arg(long, default_value_t = 64, value_name = "N", value_parser = crate::number::parse_count::<u32>)]
+    #[arg(long, default_value_t = 64, value_name = "N", value_parser = crate::number::parse_count_in(1..=10_000u32))]
     max_texts: u32,
 
     /// Make fingerprints under a secret random key, which is stored in the collection
@@ -139,7 +143,7 @@ struct CreateArgs {
     forming: StoryArgs,
 
     /// Largest number of live stories. Above it, those that gained no document for the longest time end
-    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = crate::number::parse_count::<u32>, help_heading = "Stories")]
+    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = crate::number::parse_count_in(1..=1_000_000u32), help_heading = "Stories")]
     live: u32,
 }
 

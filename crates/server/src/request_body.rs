@@ -112,11 +112,15 @@ impl RequestBody {
     }
 }
 
-/// Parses JSON. The parser limits the nesting depth.
+/// Parses a JSON object. The parser limits the nesting depth.
 ///
 /// # Errors
 /// 400 if the bytes are not JSON, 422 if the JSON has another structure than `T`.
 pub(crate) fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    // serde would read an array as the fields of a structure, in their order.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        return Err(Problem::unprocessable("the body is an array; send a JSON object"));
+    }
     serde_json::from_slice(bytes).map_err(|error| {
         let message: String = error.to_string().chars().take(MAX_QUOTED_CHARS).collect();
         let (status, path) = if error.is_data() {

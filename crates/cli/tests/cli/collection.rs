@@ -59,6 +59,16 @@ fn refusals_of_a_collection_name_the_cause() {
     sandbox
         .run("collection create new --threshold 0")
         .fails(2, &["threshold"]);
+    for (option, said) in [
+        ("--max-texts 0", "--max-texts"),
+        ("--ttl 0", "--ttl"),
+        ("--window 7d", "--stories"),
+        ("--live 5", "--stories"),
+    ] {
+        sandbox
+            .run(&format!("collection create new {option}"))
+            .fails(2, &[said]);
+    }
     sandbox
         .run("collection add nowhere news.jsonl")
         .fails(1, &["nowhere", "collection create"]);

@@ -57,6 +57,8 @@ fn invalid_bodies_are_refused() {
     assert_eq!(send("{\"id\":\"a\",\"text\":\"x\",\"score\":NaN}"), 400);
     for document in [
         json!([]),
+        // The fields of a document in their order.
+        json!(["a", "some text", null, null, null, null, null, null, null, {}]),
         json!({"id": "a"}),
         json!({"id": "", "text": "x"}),
         json!({"id": "a".repeat(3000), "text": "x"}),
