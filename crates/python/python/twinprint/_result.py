@@ -417,7 +417,8 @@ class Result:
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes the files that the command `twinprint dedup` writes: clusters.jsonl and clusters.parquet, pairs.jsonl,
         rejects.jsonl, report.html, report.md, report.json and config.toml. If the records come from files, they are
-        copied to `kept/` and `removed/`. Records in memory are not written; they are the attributes `kept` and `removed`.
+        copied to `kept/` and `removed/`. Records in memory are not written: they are the attributes `kept` and
+        `removed`.
 
         Args:
             directory: new or empty.

@@ -38,8 +38,8 @@ def dedup(
     """Finds the near-duplicates among the records of a dataset or of files.
 
     Ray writes the dataset to the work folder and runs the tasks of the stages. A task that fails with its worker runs
-    again. After the loss of the driver the same call resumes after the last complete task. The result equals that of one
-    machine over the same files.
+    again. After the loss of the driver the same call resumes after the last complete task. The result equals that of
+    one machine over the same files.
 
     Args:
         data: a dataset of Ray Data, or paths of files. The first record in the order of the names of the files is the
