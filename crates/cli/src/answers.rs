@@ -160,9 +160,9 @@ impl AnswerArgs {
             ..
         } = answers;
         let summary = serde_json::to_string(&counts)?;
-        if let (Err(_), Purpose::Store(_), false) = (&intake, purpose, counts.is_empty()) {
+        if intake.is_err() && keys.is_some() && !counts.is_empty() {
             terminal::note(&format!(
-                "before this run ended: {summary}; these documents are stored, and the same command adds the others"
+                "before this run ended: {summary}; what it added is stored, and the same command adds the rest"
             ));
         }
         let mut intake = intake?;

@@ -1,6 +1,5 @@
 //! `twinprint collection`
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -57,7 +56,7 @@ enum Action {
     /// Adds documents, and writes the verdict for each as a line of JSON: new, exact, near or updated
     Add(AddArgs),
     /// Writes the verdicts for documents without adding them
-    Query(QueryArgs),
+    Query(FeedArgs),
     Delete(DeleteArgs),
     /// Prints the counts and sizes of a collection as JSON
     Stat(CollectionDir),
@@ -150,14 +149,14 @@ struct CreateArgs {
 #[derive(clap::Args)]
 struct AddArgs {
     #[command(flatten)]
-    documents: QueryArgs,
+    feed: FeedArgs,
 
     #[command(flatten)]
     store: StoreArgs,
 }
 
 #[derive(clap::Args)]
-struct QueryArgs {
+struct FeedArgs {
     /// Directory of the collection
     #[arg(value_name = "DIR")]
     dir: PathBuf,
@@ -302,24 +301,24 @@ fn create(args: &CreateArgs) -> anyhow::Result<()> {
     terminal::out(&created)
 }
 
-fn add(AddArgs { documents, store }: &AddArgs) -> anyhow::Result<ExitCode> {
-    let collection = Collection::open(&documents.dir)?;
+fn add(args: &AddArgs) -> anyhow::Result<ExitCode> {
+    let collection = Collection::open(&args.feed.dir)?;
     if let Some(error) = collection.refusal() {
         return Err(error.into());
     }
-    feed(documents, Purpose::Store(store), |documents| {
-        collection.add(documents, store.only_new, Durability::Synced)
+    feed(&args.feed, Purpose::Store(&args.store), |documents| {
+        collection.add(documents, args.store.only_new, Durability::Synced)
     })
 }
 
-fn query(args: &QueryArgs) -> anyhow::Result<ExitCode> {
+fn query(args: &FeedArgs) -> anyhow::Result<ExitCode> {
     let collection = Collection::open_read_only(&args.dir)?;
     feed(args, Purpose::LookUp, |documents| collection.check(documents))
 }
 
 /// Passes the documents of the inputs to `answer` in batches, and writes the answers.
 fn feed(
-    QueryArgs { input, answers, .. }: &QueryArgs,
+    FeedArgs { input, answers, .. }: &FeedArgs,
     purpose: Purpose<'_>,
     answer: impl Fn(Vec<NewDocument>) -> Result<Vec<Result<Answer, CollectionError>>, CollectionError>,
 ) -> anyhow::Result<ExitCode> {
@@ -360,8 +359,9 @@ fn delete(args: &DeleteArgs) -> anyhow::Result<()> {
             delete(&ids)?;
         }
     }
-    let given: BTreeSet<&String> = args.ids.iter().collect();
-    let given: Vec<String> = given.into_iter().cloned().collect();
+    let mut given = args.ids.clone();
+    given.sort_unstable();
+    given.dedup();
     given.chunks(BATCH_SIZE).try_for_each(delete)?;
     let unknown = match unknown {
         0 => String::new(),

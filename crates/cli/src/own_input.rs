@@ -1,7 +1,7 @@
 //! Refuses a result file that is one of the inputs, which the result would replace.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use twinprint::source::{SourceOptions, Sources, is_remote};
 
@@ -48,16 +48,10 @@ pub(crate) fn refuse_own_documents(
     }
     let is_local = |input: &&String| *input != "-" && !is_remote(input);
     let local: Vec<String> = inputs.iter().filter(is_local).cloned().collect();
-    // An input that cannot be read is reported when it is read.
-    let files = Sources::discover(&local, options, Path::new("")).map_or_else(
-        |_| Vec::new(),
-        |sources| {
-            sources
-                .list()
-                .iter()
-                .map(|file| file.path.clone())
-                .collect::<Vec<PathBuf>>()
-        },
-    );
-    refuse_own_input(output, files.iter().map(PathBuf::as_path))
+    // Only stdin and remote files need a work directory.
+    let Ok(sources) = Sources::discover(&local, options, Path::new("")) else {
+        // The command reports an input that cannot be read.
+        return Ok(());
+    };
+    refuse_own_input(output, sources.list().iter().map(|file| file.path.as_path()))
 }

@@ -18,6 +18,8 @@ use super::reject::RejectReason;
 mod tests;
 mod wrong;
 
+pub use wrong::invalid_json;
+
 /// The indices of the fields in arrays such as [`Paths`].
 const TEXT: usize = 0;
 const ID: usize = 1;
@@ -43,7 +45,7 @@ pub(super) fn pick<'a>(line: &'a str, options: &SourceOptions) -> Result<PickedF
     if let Some(found) = found {
         return Err(match serde_json::from_str::<IgnoredAny>(line) {
             Ok(_) => RejectReason::NotAnObject { found },
-            Err(e) => wrong::invalid(&e, line),
+            Err(e) => invalid_json(&e, line.as_bytes()),
         });
     }
     let paths = [
@@ -64,7 +66,7 @@ pub(super) fn pick<'a>(line: &'a str, options: &SourceOptions) -> Result<PickedF
             fields: &mut fields,
         })
         .and_then(|()| parser.end())
-        .map_err(|e| wrong::invalid(&e, line))?;
+        .map_err(|e| invalid_json(&e, line.as_bytes()))?;
     let key = || options.text_key.clone();
     match fields.text {
         Text::Found(text) => Ok(PickedFields {

@@ -81,6 +81,7 @@ pub use field_role::FieldRole;
 pub use file::SourceFile;
 pub use format::{Codec, Format, NamedFormat, UnknownFormat, format_of_name};
 pub use intake::{Damage, FileIntake, Intake, RecordPosition, RejectExample};
+pub use json::invalid_json;
 pub use loss::Loss;
 pub use memory::{MemoryBatch, MemoryBatches, MemoryRecord};
 pub use options::{SourceIdentity, SourceOptions};

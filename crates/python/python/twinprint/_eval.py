@@ -192,7 +192,8 @@ def evaluate_clusters(
         by: the field of the rows of ``clusters`` with the cluster.
 
     Returns:
-        The agreement of each file of ``clusters``.
+        The agreement of each file of ``clusters``, on the documents that have a label and a cluster.
+        ``without_cluster`` is the number of documents with a label that have no cluster in the file.
     """
     measure = _measure(_paths(documents, "documents"), text, id, None, "tp1-words-lntf", None, 0)
     reports = _twinprint.agreement_of_files(measure, labels, _paths(clusters, "clusters"), by)

@@ -6,6 +6,7 @@ use axum::http::{StatusCode, header};
 use http_body_util::BodyExt;
 use sha2::{Digest, Sha256};
 use twinprint_collection::{Collection, Durability, NewDocument};
+use twinprint_io::source::invalid_json;
 
 use crate::app::{App, SharedApp};
 use crate::body_memory::MemoryReservation;
@@ -256,12 +257,8 @@ fn import_lines(app: &App, collection: &Collection, lines: &[u8], first_line: u6
 
 /// Parses a line as a document. Fields that an export adds are ignored.
 fn parse_line(bytes: &[u8], bits: u32) -> Result<NewDocument, Problem> {
-    let mut value: serde_json::Value = serde_json::from_slice(bytes).map_err(|error| {
-        // The message ends with a line and a column, but the bytes are one line of the body.
-        let message = error.to_string();
-        let problem = message.split(" at line ").next().unwrap_or_default();
-        Problem::unprocessable(format!("invalid JSON at byte {}: {problem}", error.column()))
-    })?;
+    let mut value: serde_json::Value = serde_json::from_slice(bytes)
+        .map_err(|error| Problem::unprocessable(invalid_json(&error, bytes).to_string()))?;
     let Some(fields) = value.as_object_mut() else {
         return Err(Problem::unprocessable("the line is not a JSON object"));
     };

@@ -20,12 +20,22 @@ pub(super) fn not_an_object(line: &str) -> Option<&'static str> {
     }
 }
 
-/// Converts an error of the JSON parser to a reject reason, with the position as a byte of the record.
-pub(super) fn invalid(error: &serde_json::Error, record: &str) -> RejectReason {
+/// Converts an error of the JSON parser to a reject reason, with the position as a byte of the record. O(size of the record).
+///
+/// ```
+/// use twinprint_io::source::invalid_json;
+///
+/// let record = b"{\"id\": x}";
+/// let error = serde_json::from_slice::<serde_json::Value>(record).unwrap_err();
+/// assert!(invalid_json(&error, record).to_string().starts_with("invalid JSON at byte 8: expected value"));
+/// ```
+pub fn invalid_json(error: &serde_json::Error, record: &[u8]) -> RejectReason {
     let text = error.to_string();
     let message = text.split(" at line ").next().unwrap_or_default().to_owned();
-    let lines_before = record.split_inclusive('\n').take(error.line().saturating_sub(1));
-    let before: usize = lines_before.map(str::len).sum();
+    let lines_before = record
+        .split_inclusive(|&byte| byte == b'\n')
+        .take(error.line().saturating_sub(1));
+    let before: usize = lines_before.map(<[u8]>::len).sum();
     let column = (before + error.column()) as u64;
     // The parser reports an unpaired first surrogate with this message.
     if message.contains("surrogate") || message == "unexpected end of hex escape" {
